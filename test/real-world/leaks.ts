@@ -2,7 +2,7 @@
 import { spellings } from "../../src/iam/exchange/secret-spellings.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 
-export interface Leak {
+interface Leak {
   /** Which channel: a log line, an event, a status, the metrics. */
   readonly where: string;
   /** The first characters of the secret are enough to find it. */

@@ -31,7 +31,7 @@ export interface Stock {
   readonly keyIdsOf: ReadonlyMap<string, KeysOf>;
 }
 
-export interface KeysOf {
+interface KeysOf {
   readonly current: string | undefined;
   readonly superseded: readonly string[];
   readonly orphaned: readonly string[];

@@ -8,7 +8,7 @@ import { until } from "./until.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const SOURCE = join(ROOT, "src/main.ts");
-export const BUNDLE = join(ROOT, "dist/iam-operator.mjs");
+const BUNDLE = join(ROOT, "dist/iam-operator.mjs");
 
 /** The sources, unless another program is named, such as a bundle that is to be tested. */
 let program = process.env.IAM_OPERATOR_PROGRAM ?? SOURCE;

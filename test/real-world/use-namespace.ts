@@ -3,7 +3,7 @@ import { namespaceType } from "../../src/kube/resource-types.ts";
 import { systemRandom } from "../../src/util/random.ts";
 import { connect, type RealClient } from "../cluster/real-client.ts";
 
-export interface OwnNamespace extends RealClient {
+interface OwnNamespace extends RealClient {
   readonly namespace: string;
 }
 

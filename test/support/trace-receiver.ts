@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { text as textOf } from "node:stream/consumers";
 
 /** A span as it came over the wire, with its fields as plain values. */
-export interface ReceivedSpan {
+interface ReceivedSpan {
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;

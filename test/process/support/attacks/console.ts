@@ -24,10 +24,10 @@ const spoilers = {
 } satisfies Readonly<Record<string, (honest: Json) => string>>;
 
 /** `slow` sends a byte a second, so that the last one never comes in time. */
-export type Spoiling = keyof typeof spoilers | "slow";
+type Spoiling = keyof typeof spoilers | "slow";
 export const spoilings = [...Object.keys(spoilers), "slow"] as readonly Spoiling[];
 
-export interface SpoilingConsole {
+interface SpoilingConsole {
   readonly url: string;
   /** How many answers were spoiled. */
   readonly spoiled: number;

@@ -20,7 +20,7 @@ import {
   withValue,
 } from "./values.ts";
 
-export interface AttackedKind {
+interface AttackedKind {
   readonly kind: string;
   readonly plural: string;
   readonly schema: Schema;
@@ -93,7 +93,7 @@ const minimal: Readonly<Record<string, object>> = {
 const exclusive: Readonly<Record<string, object>> = { Connection: { credentials: {} } };
 
 /** An object with a seed in every text, of which any number of distinct copies can be made. */
-export interface Mold {
+interface Mold {
   readonly kind: AttackedKind;
   readonly fields: readonly string[];
   /** As the API server would store it. */
@@ -119,7 +119,7 @@ export interface Attacker {
   close(): Promise<void>;
 }
 
-export type Part = "metadata" | "spec" | "status";
+type Part = "metadata" | "spec" | "status";
 
 interface Answer {
   readonly status: number;
