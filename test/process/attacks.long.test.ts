@@ -90,7 +90,6 @@ test.each(spoilings)("a console whose answers are %s", async (spoiling) => {
   await until("spoiled answers", () => hostile.spoiled > 3, 2 * MINUTE);
   const report = [await scene.withstands(), await scene.withstandsRestart()];
   console.log(JSON.stringify({ attack: spoiling, spoiled: hostile.spoiled, report }));
-  hostile.close();
   await scene.close();
 });
 

@@ -17,6 +17,5 @@ test("a listing of quotas just under 8 MiB, with 64 amounts in each text, ends n
     /^iam_operator_resourcequota_export_omitted\{.*\} [1-9]/m.test(await scene.metrics()),
   );
   console.log(JSON.stringify({ attack: "listing of quotas", spoiled: hostile.spoiled, report }));
-  hostile.close();
   await scene.close();
 });

@@ -1,7 +1,7 @@
 /** A console in a tenant's hands: the documented answers with as many elements as fit, all different. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
+import { startWeb } from "../../../support/local-server.ts";
 
 /** What the client reads of one answer at most. */
 const MOST_BYTES = 8 * 2 ** 20 - 10_000;
@@ -31,7 +31,6 @@ interface SpoilingConsole {
   readonly url: string;
   /** How many answers were spoiled. */
   readonly spoiled: number;
-  close(): void;
 }
 
 /** Stands before an honest console, and spoils what it answers after a login. */
@@ -50,18 +49,13 @@ export async function startSpoilingConsole(
     if (spoiling === "slow") return drip(response, body);
     response.end(spoilers[spoiling](JSON.parse(body)));
   };
-  const server = createServer((request, response) => {
+  const { url } = await startWeb((request, response) => {
     answer(request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     get spoiled() {
       return spoiled;
-    },
-    close() {
-      server.close();
-      server.closeAllConnections();
     },
   };
 }
