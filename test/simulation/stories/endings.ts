@@ -9,7 +9,15 @@ import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { CallFault } from "../faults.ts";
 import { extraCalls } from "../scenarios/console.ts";
-import { ACCOUNT, createAll, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
+import {
+  ACCOUNT,
+  createAll,
+  createBinding,
+  DEPLOY,
+  MEMBER,
+  READ,
+  type Wishes,
+} from "../scenarios.ts";
 import { type Story, type StoryWorld, story, storyWith, unready } from "./story.ts";
 
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
@@ -41,6 +49,20 @@ const GONE: CallFault = { kind: "Answer", status: 404, body: () => "{}" };
 function deleteUsers(world: StoryWorld): void {
   world.sim.delete(apiKeyType, "ci");
   world.sim.delete(policyBindingType, "reader");
+}
+
+/** An account that nothing uses any more. */
+async function beginUnused(world: StoryWorld, wishes: Wishes = {}): Promise<void> {
+  await world.begin(wishes);
+  deleteUsers(world);
+  await world.pass(2 * MINUTE);
+}
+
+/** After that time, the ServiceAccount is gone, and an event says how. */
+async function expectGone(world: StoryWorld, ms: number, said: string): Promise<void> {
+  await world.pass(ms);
+  world.expect("it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+  world.expect("it says so", isTold(world, said));
 }
 
 /** Whether an event about the account begins like this. */
@@ -125,8 +147,7 @@ export const endingStories: readonly Story[] = [
       const name = { ApiKey: "ci", PolicyBinding: "reader" }[type.kind] ?? ACCOUNT;
       await world.begin({ connection: { extraCalls } });
       if (type === serviceAccountType) {
-        world.sim.delete(apiKeyType, "ci");
-        world.sim.delete(policyBindingType, "reader");
+        deleteUsers(world);
         await world.pass(2 * MINUTE);
       }
       consoleDown(world);
@@ -173,8 +194,7 @@ export const endingStories: readonly Story[] = [
   ),
   unready("an account is unbound before its object goes", async (world) => {
     await world.begin();
-    world.sim.delete(apiKeyType, "ci");
-    world.sim.delete(policyBindingType, "reader");
+    deleteUsers(world);
     world.sim.delete(serviceAccountType, ACCOUNT);
     await world.pass(10 * MINUTE);
     world.expect("nothing is bound", world.bound, []);
@@ -190,8 +210,7 @@ export const endingStories: readonly Story[] = [
     const { reason, message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
     world.expect("it waits", reason, "InUse");
     world.expect("for its ApiKey", message.includes("ApiKey ci"));
-    world.sim.delete(apiKeyType, "ci");
-    world.sim.delete(policyBindingType, "reader");
+    deleteUsers(world);
     await world.pass(MINUTE);
     world.expect("it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
     world.expect(
@@ -209,9 +228,7 @@ export const endingStories: readonly Story[] = [
     await world.pass(2 * SECOND);
     world.expect("it waits", reasonsOf(world).includes("CreateOutcomeUnknown"));
     await begun;
-    await world.pass(MINUTE);
-    world.expect("it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
-    world.expect("the account was found", isTold(world, "Revoked: "));
+    await expectGone(world, MINUTE, "Revoked: ");
   }),
   unready(
     "a deletion finds the account that its status has lost, even while it is in use",
@@ -234,23 +251,18 @@ export const endingStories: readonly Story[] = [
     },
   ),
   unready("a deletion that cannot ask for a lost account ends, and says so", async (world) => {
-    await world.begin();
-    deleteUsers(world);
-    await world.pass(MINUTE);
+    await beginUnused(world);
     consoleDown(world);
     world.happens({ kind: "WipeStatus", plural: "serviceaccounts" });
     world.sim.delete(serviceAccountType, ACCOUNT);
     await world.pass(5 * MINUTE);
     world.expect("it waits", world.sim.get(serviceAccountType, ACCOUNT) !== undefined);
-    await world.pass(10 * MINUTE);
-    world.expect("it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
-    world.expect("it says so", isTold(world, "CleanupIncomplete: Gave up cleaning up"));
+    await expectGone(world, 10 * MINUTE, "CleanupIncomplete: Gave up cleaning up");
   }),
   unready(
     "deletionPolicy Delete without a call for it waits and says what to set",
     async (world) => {
-      await world.begin({ account: { deletionPolicy: "Delete" } });
-      deleteUsers(world);
+      await beginUnused(world, { account: { deletionPolicy: "Delete" } });
       world.sim.delete(serviceAccountType, ACCOUNT);
       await world.pass(MINUTE);
       const { reason, message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
@@ -265,21 +277,15 @@ export const endingStories: readonly Story[] = [
     unready(
       String(name),
       async (world) => {
-        await world.begin({
-          connection: { extraCalls: deleting },
-          account: { deletionPolicy: "Delete" },
-        });
-        deleteUsers(world);
-        await world.pass(2 * MINUTE);
+        const connection = { extraCalls: deleting };
+        await beginUnused(world, { connection, account: { deletionPolicy: "Delete" } });
         world.fault("deleteServiceAccount", fault as CallFault);
         world.sim.delete(serviceAccountType, ACCOUNT);
         await world.pass(5 * SECOND);
         const found = world.sim.get(serviceAccountType, ACCOUNT);
         world.expect("whether it stays", found !== undefined, stays);
-        await world.pass(10 * MINUTE);
-        world.expect("then it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+        await expectGone(world, 10 * MINUTE, "Deleted: ");
         world.expect("with the account", world.sim.console.world.accounts.size, 0);
-        world.expect("it says so", isTold(world, "Deleted: "));
       },
       { console: { extraCalls: deleting } },
     ),
@@ -287,23 +293,17 @@ export const endingStories: readonly Story[] = [
   unready(
     "the deletion of an account that the console does not know any more ends",
     async (world) => {
-      await world.begin();
-      deleteUsers(world);
-      await world.pass(2 * MINUTE);
+      await beginUnused(world);
       const console = world.sim.console.world;
       for (const { saId } of [...console.accounts.values()]) console.deleteAccount(saId);
       world.sim.delete(serviceAccountType, ACCOUNT);
-      await world.pass(MINUTE);
-      world.expect("it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
-      world.expect("it says so", isTold(world, "Released: "));
+      await expectGone(world, MINUTE, "Released: ");
     },
   ),
   unready(
     "the deletion of an account that the console lists and does not find waits",
     async (world) => {
-      await world.begin();
-      deleteUsers(world);
-      await world.pass(2 * MINUTE);
+      await beginUnused(world);
       for (const operation of ["getServiceAccount", "syncBindings", "listBindings"])
         world.fault(operation, refused(404), 10_000);
       world.sim.delete(serviceAccountType, ACCOUNT);
@@ -311,9 +311,7 @@ export const endingStories: readonly Story[] = [
       const { reason } = world.condition(serviceAccountType, ACCOUNT) ?? {};
       world.expect("it waits", reason, "Unavailable");
       world.cease();
-      await world.pass(10 * MINUTE);
-      world.expect("then it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
-      world.expect("it says so", isTold(world, "Revoked: "));
+      await expectGone(world, 10 * MINUTE, "Revoked: ");
     },
   ),
   unready(

@@ -48,134 +48,94 @@ const account = fc.oneof(
   }),
   fc.constantFrom(reconciling("ServiceAccountNotReady", "wait"), stalled("NotGranted", "wait")),
 );
+const before = ago.map((ms) => NOW - ms);
 const rejectionOf = (keyId: string) => maybe(ago.map((ms) => ({ keyId, since: 1_000_000 - ms })));
 const current = fc
-  .record({ age: ago, days: fc.constantFrom(1, 90), verified: maybe(ago) })
-  .map(({ age, days, verified }) =>
-    keys.current(1, {
-      issueTime: NOW - age,
-      expirationTime: NOW - age + days * DAY,
-      verificationTime: verified === undefined ? undefined : NOW - verified,
-    }),
-  );
+  .record({ age: ago, days: fc.constantFrom(1, 90), verificationTime: maybe(before) })
+  .map(({ age, days, verificationTime }) => {
+    const issueTime = NOW - age;
+    const expirationTime = issueTime + days * DAY;
+    return keys.current(1, { issueTime, expirationTime, verificationTime });
+  });
+const orphan = (observedTime: number) => ({
+  keyId: "sak_9",
+  attemptId: "a9",
+  observedTime,
+  expirationTime: observedTime + 30 * DAY,
+  late: undefined,
+});
+const status = fc.record({
+  current: maybe(current),
+  attempt: maybe(before.map((startTime) => ({ ...keys.openAttempt(2), startTime }))),
+  superseded: fc.array(
+    before.map((supersededTime) => keys.superseded(3, { supersededTime })),
+    { maxLength: 3 },
+  ),
+  orphaned: fc.array(before.map(orphan), { maxLength: 3 }),
+  issuances: maybe(fc.record({ windowStartTime: before, count: fc.nat(5) })),
+});
+const recovery = fc.record({ since: ago, firstRead: maybe(ago) }).map(({ since, firstRead }) => ({
+  attemptId: "a1",
+  since: 1_000_000 - since,
+  ...(firstRead !== undefined && { firstRead: { at: 1_000_000 - firstRead, keyIds: [] } }),
+}));
+const targets: Readonly<Record<string, (spec: ApiKeySpec) => ApiKeySnapshot["target"]>> = {
+  held: (spec) => keys.holding(keys.pair(1), spec),
+  second: (spec) => keys.holding(keys.pair(2), spec),
+  unread: () => ({ kind: "Unread", keyId: "sak_1", previousKeyId: undefined }),
+  absent: () => ({ kind: "Absent" }),
+  unlisted: () => ({ kind: "Unlisted" }),
+  foreign: () => keys.foreign(),
+};
+const absent = { kind: "Absent" } as const;
+const now = fc.constantFrom(undefined, undefined, "now");
+const rejected = new Map([
+  ["sak_1", false],
+  ["sak_2", false],
+]);
+const done = { isQueued: true, hasNotedStaged: true, verdicts: rejected };
 const situations = fc
   .record({
     spec,
     account,
-    current: maybe(current),
-    target: fc.constantFrom(
-      "held",
-      "held",
-      "held",
-      "unread",
-      "absent",
-      "unlisted",
-      "foreign",
-      "second",
+    status,
+    target: fc.constantFrom("held", "held", ...Object.keys(targets)),
+    staging: fc.constantFrom(
+      absent,
+      absent,
+      absent,
+      keys.staged(keys.pair(2)),
+      keys.foreign(false),
     ),
-    staging: fc.constantFrom("none", "none", "none", "second", "foreign"),
-    attempt: maybe(ago.map((ms) => ({ ...keys.openAttempt(2), startTime: NOW - ms }))),
-    recovery: maybe(
-      fc.record({ since: ago, firstRead: maybe(ago) }).map(({ since, firstRead }) => ({
-        attemptId: "a1",
-        since: 1_000_000 - since,
-        ...(firstRead === undefined
-          ? {}
-          : { firstRead: { at: 1_000_000 - firstRead, keyIds: [] } }),
-      })),
-    ),
+    recovery: maybe(recovery),
     rejection: rejectionOf("sak_1"),
     pendingRejection: rejectionOf("sak_2"),
-    lastCheckTime: maybe(ago.map((ms) => NOW - ms)),
-    superseded: fc.array(
-      ago.map((ms) => keys.superseded(3, { supersededTime: NOW - ms })),
-      { maxLength: 3 },
-    ),
-    orphaned: fc.array(
-      ago.map((ms) => ({
-        keyId: "sak_9",
-        attemptId: "a9",
-        observedTime: NOW - ms,
-        expirationTime: NOW - ms + 30 * DAY,
-        late: undefined,
-      })),
-      { maxLength: 3 },
-    ),
-    issuances: maybe(fc.record({ windowStartTime: ago.map((ms) => NOW - ms), count: fc.nat(5) })),
-    blocked: maybe(ago.map((ms) => NOW - ms)),
-    deleting: maybe(ago),
-    rotate: fc.constantFrom(undefined, undefined, "now"),
-    reconcile: fc.constantFrom(undefined, undefined, "now"),
-    peer: fc.constantFrom(undefined, undefined, "peer"),
+    lastCheckTime: maybe(before),
+    unsettledPeer: fc.constantFrom(undefined, undefined, "peer"),
     secretsAreWatched: fc.boolean(),
-    done: fc.constantFrom(undefined, undefined, undefined, {
-      isQueued: true,
-      hasNotedStaged: true,
-      verdicts: new Map([
-        ["sak_1", false],
-        ["sak_2", false],
-      ]),
-    }),
+    blocked: maybe(before),
+    deletingSince: maybe(before),
+    rotateToken: now,
+    reconcile: now,
+    done: fc.constantFrom(undefined, undefined, undefined, done),
   })
   .map((drawn): Situation<ApiKeyKind> => {
-    const first = keys.pair(1);
-    const base = keys.snapshot();
-    const targets: Record<string, ApiKeySnapshot["target"]> = {
-      held: keys.holding(first, drawn.spec),
-      second: keys.holding(keys.pair(2), drawn.spec),
-      unread: { kind: "Unread", keyId: "sak_1", previousKeyId: undefined },
-      absent: { kind: "Absent" },
-      unlisted: { kind: "Unlisted" },
-      foreign: keys.foreign(),
-    };
-    const stagings: Record<string, ApiKeySnapshot["staging"]> = {
-      none: { kind: "Absent" },
-      second: keys.staged(keys.pair(2)),
-      foreign: keys.foreign(false),
-    };
+    const { account, target, blocked, deletingSince, rotateToken, reconcile, done, ...rest } =
+      drawn;
+    const { object, self } = keys.snapshot();
     const metadata = {
-      ...base.object.metadata,
-      annotations:
-        drawn.reconcile === undefined
-          ? {}
-          : { [annotations.reconcileRequestedAt]: drawn.reconcile },
-      ...(drawn.deleting === undefined
-        ? {}
-        : { deletionTimestamp: toIso8601(NOW - drawn.deleting) }),
+      ...object.metadata,
+      annotations: reconcile === undefined ? {} : { [annotations.reconcileRequestedAt]: reconcile },
+      ...(deletingSince !== undefined && { deletionTimestamp: toIso8601(deletingSince) }),
     };
-    const snapshot: ApiKeySnapshot = {
-      ...base,
-      object: blockedSince({ ...base.object, metadata }, drawn.blocked),
-      self: {
-        ...base.self,
-        deletingSince: drawn.deleting === undefined ? undefined : NOW - drawn.deleting,
-        rotateToken: drawn.rotate,
-      },
-      spec: drawn.spec,
-      account:
-        drawn.account.kind === "Ready" ? { ...keys.account, ...drawn.account } : drawn.account,
-      target: targets[drawn.target] as ApiKeySnapshot["target"],
-      staging: stagings[drawn.staging] as ApiKeySnapshot["staging"],
-      recovery: drawn.recovery,
-      rejection: drawn.rejection,
-      pendingRejection: drawn.pendingRejection,
-      lastCheckTime: drawn.lastCheckTime,
-      unsettledPeer: drawn.peer,
-      secretsAreWatched: drawn.secretsAreWatched,
-      status: {
-        ...keys.noKeys,
-        current: drawn.current,
-        attempt: drawn.attempt,
-        superseded: drawn.superseded,
-        orphaned: drawn.orphaned,
-        issuances: drawn.issuances,
-      },
-    };
-    return {
-      snapshot,
-      spec: drawn.spec,
-      ...(drawn.done === undefined ? {} : { done: drawn.done }),
-    };
+    const snapshot = keys.snapshot({
+      ...rest,
+      object: blockedSince({ ...object, metadata }, blocked),
+      self: { ...self, deletingSince, rotateToken },
+      account: account.kind === "Ready" ? { ...keys.account, ...account } : account,
+      target: (targets[target] ?? (() => absent))(rest.spec),
+    });
+    return { snapshot, spec: rest.spec, ...(done !== undefined && { done }) };
   });
 
 test("a run over an ApiKey names the time of the next one", () => {
