@@ -89,6 +89,9 @@ export function expectRequeued<K extends KindTypes>(
 }
 
 export const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+/** One time in six; most runs find nothing of the kind. */
+export const rarely = <T>(value: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: value });
 /** So long ago: seconds, minutes, hours or days. */
 export const ago = fc
   .tuple(fc.constantFrom(SECOND, MINUTE, HOUR, DAY), fc.double({ min: 0, max: 60, noNaN: true }))

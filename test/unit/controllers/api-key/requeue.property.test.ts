@@ -9,11 +9,12 @@ import type {
   ApiKeyKind,
   ApiKeySnapshot,
 } from "../../../../src/controllers/api-key/rules/snapshot.ts";
+import type { CurrentKey } from "../../../../src/controllers/api-key/rules/status.ts";
 import { apiKeySteps } from "../../../../src/controllers/api-key/steps/steps.ts";
 import { reconciling, stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { DAY, toIso8601 } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
-import { ago, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
+import { ago, expectRequeued, maybe, type Rules, rarely, type Situation } from "../requeue.ts";
 import * as keys from "./builders.ts";
 
 const { NOW, timing } = keys;
@@ -37,19 +38,20 @@ const spec: fc.Arbitrary<ApiKeySpec> = fc
     secret: fc.constantFrom({}, { onExisting: "Adopt" }),
   })
   .map((changes) => keys.keySpec(changes));
+const readyAccount = fc.record({
+  kind: fc.constant("Ready" as const),
+  liveKeyIds: fc.constantFrom(undefined, [], ["sak_1"], ["sak_1", "sak_2"]),
+  lastKeyListTime: maybe(ago.map((ms) => NOW - ms)),
+  canDisableKeys: fc.boolean(),
+  maxExpiresInDays: fc.constantFrom(45, 365),
+  namespaceIssues: fc.constantFrom(undefined, { most: 1, count: 1 }),
+});
 const account = fc.oneof(
-  fc.record({
-    kind: fc.constant("Ready" as const),
-    liveKeyIds: fc.constantFrom(undefined, [], ["sak_1"], ["sak_1", "sak_2"]),
-    lastKeyListTime: maybe(ago.map((ms) => NOW - ms)),
-    canDisableKeys: fc.boolean(),
-    maxExpiresInDays: fc.constantFrom(45, 365),
-    namespaceIssues: fc.constantFrom(undefined, { most: 1, count: 1 }),
-  }),
+  { weight: 5, arbitrary: readyAccount },
   fc.constantFrom(reconciling("ServiceAccountNotReady", "wait"), stalled("NotGranted", "wait")),
 );
 const before = ago.map((ms) => NOW - ms);
-const rejectionOf = (keyId: string) => maybe(ago.map((ms) => ({ keyId, since: 1_000_000 - ms })));
+const rejectionOf = (keyId: string) => rarely(ago.map((ms) => ({ keyId, since: 1_000_000 - ms })));
 const current = fc
   .record({ age: ago, days: fc.constantFrom(1, 90), verificationTime: maybe(before) })
   .map(({ age, days, verificationTime }) => {
@@ -66,7 +68,7 @@ const orphan = (observedTime: number) => ({
 });
 const status = fc.record({
   current: maybe(current),
-  attempt: maybe(before.map((startTime) => ({ ...keys.openAttempt(2), startTime }))),
+  attempt: rarely(before.map((startTime) => ({ ...keys.openAttempt(2), startTime }))),
   superseded: fc.array(
     before.map((supersededTime) => keys.superseded(3, { supersededTime })),
     { maxLength: 3 },
@@ -79,8 +81,9 @@ const recovery = fc.record({ since: ago, firstRead: maybe(ago) }).map(({ since, 
   since: 1_000_000 - since,
   ...(firstRead !== undefined && { firstRead: { at: 1_000_000 - firstRead, keyIds: [] } }),
 }));
-const targets: Readonly<Record<string, (spec: ApiKeySpec) => ApiKeySnapshot["target"]>> = {
-  held: (spec) => keys.holding(keys.pair(1), spec),
+type Target = (spec: ApiKeySpec, current: CurrentKey | undefined) => ApiKeySnapshot["target"];
+const targets: Readonly<Record<string, Target>> = {
+  held: (spec, current) => keys.holding({ ...keys.pair(1), ...current }, spec),
   second: (spec) => keys.holding(keys.pair(2), spec),
   unread: () => ({ kind: "Unread", keyId: "sak_1", previousKeyId: undefined }),
   absent: () => ({ kind: "Absent" }),
@@ -99,7 +102,7 @@ const situations = fc
     spec,
     account,
     status,
-    target: fc.constantFrom("held", "held", ...Object.keys(targets)),
+    target: fc.constantFrom("held", "held", "held", "held", ...Object.keys(targets)),
     staging: fc.constantFrom(
       absent,
       absent,
@@ -113,8 +116,8 @@ const situations = fc
     lastCheckTime: maybe(before),
     unsettledPeer: fc.constantFrom(undefined, undefined, "peer"),
     secretsAreWatched: fc.boolean(),
-    blocked: maybe(before),
-    deletingSince: maybe(before),
+    blocked: rarely(before),
+    deletingSince: rarely(before),
     rotateToken: now,
     reconcile: now,
     done: fc.constantFrom(undefined, undefined, undefined, done),
@@ -133,7 +136,7 @@ const situations = fc
       object: blockedSince({ ...object, metadata }, blocked),
       self: { ...self, deletingSince, rotateToken },
       account: account.kind === "Ready" ? { ...keys.account, ...account } : account,
-      target: (targets[target] ?? (() => absent))(rest.spec),
+      target: (targets[target] ?? (() => absent))(rest.spec, rest.status.current),
     });
     return { snapshot, spec: rest.spec, ...(done !== undefined && { done }) };
   });
