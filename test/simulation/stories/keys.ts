@@ -15,6 +15,17 @@ function orphans(world: StoryWorld, name = "ci"): number {
   return world.key(name).status?.orphaned?.length ?? 0;
 }
 
+/** The account has keys of two ApiKeys. */
+async function beginWithTwo(world: StoryWorld): Promise<void> {
+  await world.begin();
+  createKey(world.sim, "other");
+  await world.pass(MINUTE);
+}
+
+function rotateBoth(world: StoryWorld): void {
+  for (const name of ["ci", "other"]) world.rotate("one", name);
+}
+
 /** Whether another key may be issued. */
 function allowanceOf(world: StoryWorld): string {
   const { status, reason } = world.condition(apiKeyType, "ci", "IssuanceAllowed") ?? {};
@@ -113,12 +124,9 @@ export const keyStories: readonly Story[] = [
     world.expect("it has a key", world.live.includes(world.secret("other").keyId ?? ""));
   }),
   story("pairs are written at the shutdown, even if one cannot be written", async (world) => {
-    await world.begin();
-    createKey(world.sim, "other");
-    await world.pass(MINUTE);
+    await beginWithTwo(world);
     world.fault("create secrets", refused(500), 4);
-    world.rotate("one");
-    world.rotate("one", "other");
+    rotateBoth(world);
     await world.until(() => world.calls("issueKey") === 4);
     const { admission } = world.sim.kube;
     admission.push((_, object) => {
@@ -188,12 +196,9 @@ export const keyStories: readonly Story[] = [
     { excuses: ["staging removed"] },
   ),
   story("keys that two lost responses have lost are listed once", async (world) => {
-    await world.begin();
-    createKey(world.sim, "other");
-    await world.pass(MINUTE);
+    await beginWithTwo(world);
     world.fault("issueKey", LOST, 2);
-    world.rotate("one");
-    world.rotate("one", "other");
+    rotateBoth(world);
     await world.pass(5 * MINUTE);
     const listed = ["ci", "other"].flatMap((name) =>
       (world.key(name).status?.orphaned ?? []).map(({ keyId }) => keyId),
@@ -419,9 +424,7 @@ export const keyStories: readonly Story[] = [
     world.expect("and counted", exposed.test(await world.sim.scrape()));
   }),
   story("no key of the account is issued until a lost response is explained", async (world) => {
-    await world.begin();
-    createKey(world.sim, "other");
-    await world.pass(MINUTE);
+    await beginWithTwo(world);
     world.fault("issueKey", LOST);
     world.rotate("one");
     await world.pass(5 * SECOND);
@@ -436,12 +439,9 @@ export const keyStories: readonly Story[] = [
     world.expect("one key is orphaned", orphans(world) + orphans(world, "other"), 1);
   }),
   story("a lost response of one ApiKey while another one has keys", async (world) => {
-    await world.begin();
-    createKey(world.sim, "other");
-    await world.pass(MINUTE);
+    await beginWithTwo(world);
     world.fault("issueKey", LOST);
-    world.rotate("one");
-    world.rotate("one", "other");
+    rotateBoth(world);
     await world.pass(15 * MINUTE);
     world.expect("one key is orphaned", orphans(world) + orphans(world, "other"), 1);
   }),
@@ -542,9 +542,7 @@ export const keyStories: readonly Story[] = [
     await world.pass(HOUR);
   }),
   story("two ApiKeys with the same spec are not renewed at the same time", async (world) => {
-    await world.begin();
-    createKey(world.sim, "other");
-    await world.pass(MINUTE);
+    await beginWithTwo(world);
     const [one, two] = ["ci", "other"].map((name) => {
       const { current, renewalTime } = world.key(name).status ?? {};
       return (parseInstant(renewalTime) ?? 0) - (parseInstant(current?.issueTime) ?? 0);

@@ -22,54 +22,28 @@ const time = fc.oneof(
   fc.constantFrom("2016-12-31T23:59:60Z", "0000-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"),
 );
 const keyId = fc.string({ minLength: 1, maxLength: 256 });
+const life = { keyId, issueTime: time, expirationTime: time };
+const attemptId = fc.string({ maxLength: 64 });
 const revision = fc.integer({ min: 1, max: 2 ** 31 });
 const state = fc.constantFrom("Live", "Disabled", "Deleted", "Expired");
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+const maybeList = <T>(parts: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
+  maybe(fc.array(fc.record(parts), { maxLength: 4 }));
+const condition = fc.record({
+  type: fc.constantFrom("Ready", "Stalled", "Verified", "Old"),
+  status: fc.constantFrom("True", "False", "Unknown"),
+  reason: fc.string({ maxLength: 30 }),
+  message: fc.string(),
+  lastTransitionTime: fc.constant("2026-01-01T00:00:00Z"),
+});
 const statuses = fc
   .record({
-    current: maybe(
-      fc.record({ keyId, issueTime: time, expirationTime: time, verificationTime: time, revision }),
-    ),
-    attempt: maybe(
-      fc.record({
-        id: fc.string({ maxLength: 64 }),
-        revision,
-        reason: fc.string({ maxLength: 64 }),
-        startTime: time,
-      }),
-    ),
-    superseded: maybe(
-      fc.array(
-        fc.record({ keyId, issueTime: time, expirationTime: time, supersededTime: time, state }),
-        {
-          maxLength: 4,
-        },
-      ),
-    ),
-    orphaned: maybe(
-      fc.array(
-        fc.record({
-          keyId,
-          attemptId: fc.string({ maxLength: 64 }),
-          observedTime: time,
-          expirationTime: time,
-        }),
-        { maxLength: 4 },
-      ),
-    ),
+    current: maybe(fc.record({ ...life, verificationTime: time, revision })),
+    attempt: maybe(fc.record({ id: attemptId, revision, reason: attemptId, startTime: time })),
+    superseded: maybeList({ ...life, supersededTime: time, state }),
+    orphaned: maybeList({ keyId, attemptId, observedTime: time, expirationTime: time }),
     issuances: maybe(fc.record({ windowStartTime: time, count: fc.nat(1_000) })),
-    conditions: maybe(
-      fc.uniqueArray(
-        fc.record({
-          type: fc.constantFrom("Ready", "Stalled", "Verified", "Old"),
-          status: fc.constantFrom("True", "False", "Unknown"),
-          reason: fc.string({ maxLength: 30 }),
-          message: fc.string(),
-          lastTransitionTime: fc.constant("2026-01-01T00:00:00Z"),
-        }),
-        { maxLength: 5, selector: ({ type }) => type },
-      ),
-    ),
+    conditions: maybe(fc.uniqueArray(condition, { maxLength: 5, selector: ({ type }) => type })),
   })
   .map((status): ApiKeyStatus => JSON.parse(JSON.stringify(status)));
 const requests = fc.dictionary(

@@ -1,5 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { annotations } from "../../../../src/api/meta.ts";
+import {
+  droppedNames,
+  listsSameNames,
+  listTemplateNames,
+} from "../../../../src/controllers/api-key/secret/names.ts";
 import {
   fillTemplate,
   matchTemplate,
@@ -59,5 +65,34 @@ describe("reading back", () => {
       ),
       { numRuns: 500 },
     );
+  });
+});
+
+describe("an edited list of names", () => {
+  test.each([
+    ["no JSON", "{"],
+    ["of another shape", '{"labels":{"team":"a"}}'],
+    ["with names that are no texts", '{"labels":[1],"annotations":[null]}'],
+    ["empty", ""],
+  ])("%s: nothing is dropped, and it is written anew", (_, text) => {
+    const stored = { labels: { team: "a" }, annotations: { [annotations.templateNames]: text } };
+    expect(droppedNames(stored, {})).toEqual({ labels: [], annotations: [] });
+    expect(listsSameNames(stored, {})).toBe(false);
+  });
+
+  test("never takes away what is wanted, nor names what is not there", () => {
+    const list = {
+      labels: ["mine", "gone", "__proto__"],
+      annotations: [annotations.templateNames, "constructor"],
+    };
+    const stored = {
+      labels: { mine: "1" },
+      annotations: { [annotations.templateNames]: JSON.stringify(list) },
+    };
+    const wanted = {
+      labels: { mine: "1" },
+      annotations: listTemplateNames({ labels: { mine: "1" } }),
+    };
+    expect(droppedNames(stored, wanted)).toEqual({ labels: [], annotations: [] });
   });
 });
