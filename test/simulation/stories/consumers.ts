@@ -29,6 +29,10 @@ const file = (mount: Tree = {}): Tree => ({
 });
 const volumes = [{ name: "key", secret: { secretName: "ci" } }];
 
+const bothPairs = {
+  data: { keyId: "${keyId}", secret: "${secret}", previousKeyId: "${previousKeyId}" },
+};
+
 /** A Pod whose containers run since now. */
 function createPod(world: StoryWorld, name: string, spec: Tree, metadata: Tree = {}): void {
   const state = { running: { startedAt: toIso8601(world.sim.kernel.now) } };
@@ -248,9 +252,8 @@ export const consumerStories: readonly Story[] = [
     world.expect("no Pod", world.key().status?.consumers, { pods: 0, stale: 0 });
   }),
   counting("the overlap waits for Pods that are behind", async (world) => {
-    const data = { keyId: "${keyId}", secret: "${secret}", previousKeyId: "${previousKeyId}" };
     const rotation = { overlap: "5m", maxOverlapExtension: "2h" };
-    await beginAndRotate(world, { containers: [variable] }, { rotation, secret: { data } });
+    await beginAndRotate(world, { containers: [variable] }, { rotation, secret: bothPairs });
     await world.pass(40 * MINUTE);
     world.expect("the previous pair is still shown", world.secret().previousKeyId !== "");
     world.sim.delete(podType as ResourceType, "api-1");
@@ -260,10 +263,9 @@ export const consumerStories: readonly Story[] = [
   counting(
     "the overlap waits where nobody can count the Pods",
     async (world) => {
-      const data = { keyId: "${keyId}", secret: "${secret}", previousKeyId: "${previousKeyId}" };
       const rotation = { overlap: "5m", maxOverlapExtension: "1h" };
       world.fault("list pods", { kind: "Refuse", status: 403 }, 1_000);
-      await beginAndRotate(world, { containers: [variable] }, { rotation, secret: { data } });
+      await beginAndRotate(world, { containers: [variable] }, { rotation, secret: bothPairs });
       const [first] = world.live;
       await world.pass(20 * MINUTE);
       reconcile(world, "one");

@@ -38,12 +38,13 @@ export function putBack(world: StoryWorld, old: Tree): void {
   );
 }
 
-/** Another client creates the Secret again with another type, and nothing else changed. */
-function remakeWithType(world: StoryWorld, type: string): void {
+/** Another client creates the Secret again with another type, and only these of its entries. */
+function remakeWithType(world: StoryWorld, type: string, entries = ["keyId", "secret"]): void {
   const { data } = world.sim.get(secretType, "ci") as { data: Tree };
   const metadata = { ...inNamespace("ci"), ...metadataOf(world) };
+  const kept = Object.fromEntries(entries.map((entry) => [entry, data[entry] ?? ""]));
   world.sim.meddle(() => world.sim.delete(secretType, "ci"));
-  world.sim.create(secretType, { metadata, type, data });
+  world.sim.create(secretType, { metadata, type, data: kept });
 }
 
 async function render(world: StoryWorld, secret: Tree): Promise<void> {
@@ -89,18 +90,7 @@ const foreignSecrets: readonly Story[] = [
   ),
   unready("a Secret of another type stays as it is", async (world) => {
     await world.begin();
-    const { metadata, data } = world.sim.get(secretType, "ci") as { metadata: Tree; data: Tree };
-    const { labels, annotations } = metadata;
-    world.sim.meddle(() => world.sim.delete(secretType, "ci"));
-    world.sim.create(secretType, {
-      metadata: {
-        ...inNamespace("ci"),
-        labels: labels as Tree,
-        annotations: annotations as Tree,
-      },
-      type: "example.com/type",
-      data: { keyId: data.keyId ?? "" },
-    });
+    remakeWithType(world, "example.com/type", ["keyId"]);
     await world.pass(10 * MINUTE);
     world.expect("it has what it had", Object.keys(world.secret()), ["keyId"]);
   }),
