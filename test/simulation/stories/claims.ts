@@ -4,10 +4,10 @@ import { secretType } from "../../../src/kube/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { createAll, createKey, inNamespace } from "../scenarios.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { type Story, type StoryWorld, story, storyWith } from "./story.ts";
 
 /** A Secret may have the name of another one's staging Secret. */
-const refused = { endsReady: false, excuses: ["staging removed"] } as const;
+const claiming = storyWith({ endsReady: false, excuses: ["staging removed"] });
 const named = (name: string) => ({ secret: { name } });
 
 /** ApiKeys that exist when the operator starts, the oldest first. */
@@ -40,22 +40,18 @@ const pairs: readonly (readonly [what: string, first: Tree, second: Tree])[] = [
 
 export const claimStories: readonly Story[] = [
   ...pairs.map(([what, first, second]) =>
-    story(
-      `of two ApiKeys the older one gets a key: ${what}`,
-      async (world) => {
-        await beginWithTwo(world, first, second);
-        world.expect("one key was issued", world.issued, 1);
-        world.expect("the first is Ready", world.condition(apiKeyType, "ci")?.status, "True");
-        expectConflict(world, "two", "belongs to ApiKey ci");
-        expectConflict(
-          world,
-          "two",
-          "Delete this ApiKey, or create it again with another spec.secret.name.",
-        );
-        world.expect("no attempt was recorded", world.key("two").status?.attempt, undefined);
-      },
-      refused,
-    ),
+    claiming(`of two ApiKeys the older one gets a key: ${what}`, async (world) => {
+      await beginWithTwo(world, first, second);
+      world.expect("one key was issued", world.issued, 1);
+      world.expect("the first is Ready", world.condition(apiKeyType, "ci")?.status, "True");
+      expectConflict(world, "two", "belongs to ApiKey ci");
+      expectConflict(
+        world,
+        "two",
+        "Delete this ApiKey, or create it again with another spec.secret.name.",
+      );
+      world.expect("no attempt was recorded", world.key("two").status?.attempt, undefined);
+    }),
   ),
   story("the second of two ApiKeys gets a key when the first one is gone", async (world) => {
     await beginWithTwo(world, named("shared"), named("shared"));
@@ -69,18 +65,14 @@ export const claimStories: readonly Story[] = [
     await beginWithTwo(world, named("a"), {}, "a-next-thing");
     world.expect("two keys were issued", world.issued, 2);
   }),
-  story(
-    "a copy of another ApiKey's Secret is not to be deleted",
-    async (world) => {
-      await world.begin();
-      const { data, metadata } = world.sim.get(secretType, "ci") as { data: Tree; metadata: Tree };
-      const labels = metadata.labels as Tree;
-      world.sim.create(secretType, { metadata: { ...inNamespace("two"), labels }, data });
-      createKey(world.sim, "two");
-      await world.pass(MINUTE);
-      expectConflict(world, "two", "can hold the key of ApiKey ci: do not delete it");
-      expectConflict(world, "two", "Create this ApiKey again with another spec.secret.name");
-    },
-    refused,
-  ),
+  claiming("a copy of another ApiKey's Secret is not to be deleted", async (world) => {
+    await world.begin();
+    const { data, metadata } = world.sim.get(secretType, "ci") as { data: Tree; metadata: Tree };
+    const labels = metadata.labels as Tree;
+    world.sim.create(secretType, { metadata: { ...inNamespace("two"), labels }, data });
+    createKey(world.sim, "two");
+    await world.pass(MINUTE);
+    expectConflict(world, "two", "can hold the key of ApiKey ci: do not delete it");
+    expectConflict(world, "two", "Create this ApiKey again with another spec.secret.name");
+  }),
 ];

@@ -5,11 +5,12 @@ import type { ResourceType } from "../../../src/kube/resource.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { extraCalls } from "../scenarios/console.ts";
 import { ACCOUNT, createKey } from "../scenarios.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { type Story, type StoryWorld, story, storyWith, unready } from "./story.ts";
 
 const LOST = { kind: "Reset", when: "AfterCommit" } as const;
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
-const listsNoKeys = { console: { shapes: { keyRecords: "empty" } } } as const;
+const console = { shapes: { keyRecords: "empty" } } as const;
+const listingNoKeys = storyWith({ console });
 /** Nothing tells of a lost key if the list proves nothing. */
 const inDoubt = { excuses: ["S5 accounting"] } as const;
 const { deleteKey } = extraCalls;
@@ -115,47 +116,35 @@ const endedStories: readonly Story[] = [
 ];
 
 const unlistedStories: readonly Story[] = [
-  story(
-    "a key that works is checked ever more rarely if no list has it",
-    async (world) => {
-      await world.begin();
-      const before = world.calls("searchActions");
-      const checks = () => world.calls("searchActions") - before;
-      await world.pass(10 * MINUTE);
-      world.expect("at first", checks() >= 3 && checks() <= 6);
-      await world.pass(6 * HOUR);
-      world.expect("later", checks() <= 6 + 4 + 6 + CHECKS_OF_CONNECTION * 6);
-      world.expect("no other key was issued", world.issued, 1);
-    },
-    listsNoKeys,
-  ),
-  story(
-    "a key that no list has is replaced when it stops working",
-    async (world) => {
-      await world.begin();
-      await world.pass(3 * HOUR);
-      endKey(world);
-      await world.pass(62 * MINUTE);
-      world.expect("it was replaced", holdsLiveKey(world));
-    },
-    listsNoKeys,
-  ),
-  story(
-    "a lost key is assumed if the list lacks the key in use",
-    async (world) => {
-      await world.begin();
-      const { keyId } = world.secret();
-      world.fault("issueKey", LOST);
-      world.rotate("one");
-      await world.pass(2 * MINUTE);
-      world.expect("a key of unknown id", orphansOf(world), ["unknown"]);
-      const words = `lacks ${keyId}, which is in use, so the list proves nothing`;
-      world.expect("an event says why", world.events("ci").join().includes(words));
-      world.expect("the rotation goes on", holdsLiveKey(world));
-    },
-    listsNoKeys,
-  ),
-  story(
+  listingNoKeys("a key that works is checked ever more rarely if no list has it", async (world) => {
+    await world.begin();
+    const before = world.calls("searchActions");
+    const checks = () => world.calls("searchActions") - before;
+    await world.pass(10 * MINUTE);
+    world.expect("at first", checks() >= 3 && checks() <= 6);
+    await world.pass(6 * HOUR);
+    world.expect("later", checks() <= 6 + 4 + 6 + CHECKS_OF_CONNECTION * 6);
+    world.expect("no other key was issued", world.issued, 1);
+  }),
+  listingNoKeys("a key that no list has is replaced when it stops working", async (world) => {
+    await world.begin();
+    await world.pass(3 * HOUR);
+    endKey(world);
+    await world.pass(62 * MINUTE);
+    world.expect("it was replaced", holdsLiveKey(world));
+  }),
+  listingNoKeys("a lost key is assumed if the list lacks the key in use", async (world) => {
+    await world.begin();
+    const { keyId } = world.secret();
+    world.fault("issueKey", LOST);
+    world.rotate("one");
+    await world.pass(2 * MINUTE);
+    world.expect("a key of unknown id", orphansOf(world), ["unknown"]);
+    const words = `lacks ${keyId}, which is in use, so the list proves nothing`;
+    world.expect("an event says why", world.events("ci").join().includes(words));
+    world.expect("the rotation goes on", holdsLiveKey(world));
+  }),
+  listingNoKeys(
     "a lost key is assumed if the list lacks the key of another ApiKey",
     async (world) => {
       await world.begin();
@@ -165,9 +154,8 @@ const unlistedStories: readonly Story[] = [
       world.expect("a key of unknown id", orphansOf(world, "two"), ["unknown"]);
       world.expect("another one was issued", holdsLiveKey(world, "two"));
     },
-    listsNoKeys,
   ),
-  story(
+  unready(
     "a list that lacks the key of a deleted ApiKey proves nothing",
     async (world) => {
       await world.begin({ connection: { extraCalls: { deleteKey } } });
@@ -180,9 +168,9 @@ const unlistedStories: readonly Story[] = [
       world.expect("it still waits", world.sim.get(apiKeyType, "ci") !== undefined);
       world.expect("no lost key is assumed", orphansOf(world, "two"), []);
     },
-    { console: { ...listsNoKeys.console, extraCalls }, endsReady: false, ...inDoubt },
+    { console: { ...console, extraCalls }, ...inDoubt },
   ),
-  story(
+  listingNoKeys(
     "the first key of an account stays in doubt if no list has keys",
     async (world) => {
       world.fault("issueKey", LOST);
@@ -191,9 +179,9 @@ const unlistedStories: readonly Story[] = [
       world.expect("no lost key is assumed", orphansOf(world), []);
       world.expect("another one was issued", world.secret().keyId, world.live[1]);
     },
-    { ...listsNoKeys, ...inDoubt },
+    inDoubt,
   ),
-  story(
+  unready(
     "an empty list does not hold up a deletion",
     async (world) => {
       await world.begin({ connection: { extraCalls: { deleteKey } } });
@@ -204,7 +192,7 @@ const unlistedStories: readonly Story[] = [
       world.expect("it is gone", world.sim.get(apiKeyType, "ci"), undefined);
       world.expect("both keys were ended", world.live, []);
     },
-    { console: { ...listsNoKeys.console, extraCalls }, endsReady: false },
+    { console: { ...console, extraCalls } },
   ),
 ];
 
