@@ -117,13 +117,13 @@ function fail(count: number): Load {
 }
 
 /** Accounts that are ready, and the ApiKeys that are to come. */
-async function createCrowd({ createAccounts, saIdOf }: World, count: number) {
+async function createCrowd(world: World, count: number) {
   const accounts = Array.from(
     { length: Math.ceil(count / KEYS_PER_ACCOUNT) },
     (_, index) => `crowd-${index}`,
   );
-  await createAccounts(accounts);
-  const ids = await Promise.all(accounts.map(saIdOf));
+  await world.createAccounts(accounts);
+  const ids = await Promise.all(accounts.map((name) => world.saIdOf(name)));
   const keys = Array.from({ length: count }, (_, index) => ({
     name: `crowd-${index}`,
     account: `crowd-${index % accounts.length}`,
