@@ -6,8 +6,9 @@ import { DAY, HOUR, MINUTE, parseInstant, SECOND } from "../../../src/util/time.
 import { forbidden } from "../../support/api-server/failure.ts";
 import { textAt, treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createKey, inNamespace } from "../scenarios.ts";
-import { type Story, type StoryWorld, story, unready } from "./story.ts";
+import { type Story, type StoryWorld, story, storyWith, unready } from "./story.ts";
 
+const long = storyWith({ isLong: true });
 const LOST = { kind: "Reset", when: "AfterCommit" } as const;
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
 
@@ -371,7 +372,7 @@ export const keyStories: readonly Story[] = [
     world.expect("nothing is orphaned", orphans(world), 0);
     world.expect("the key in use works", world.live, [world.secret().keyId]);
   }),
-  story(
+  long(
     "a Secret that is deleted again and again is issued as often as a day allows",
     async (world) => {
       await world.begin();
@@ -383,7 +384,6 @@ export const keyStories: readonly Story[] = [
       world.expect("and the next one a day later", world.issued, 5);
       world.expect("the Secret holds it", world.secret().keyId, world.live.at(-1));
     },
-    { isLong: true },
   ),
   unready("a restart does not renew the daily budget", async (world) => {
     await world.begin({ key: { maxIssuesPerDay: 2 } });
@@ -468,24 +468,20 @@ export const keyStories: readonly Story[] = [
     world.expect("the workload has its pair", world.secret().keyId !== undefined);
     world.expect("no more keys than the cap", world.issued <= 6);
   }),
-  story(
-    "an expired key is no longer listed",
-    async (world) => {
-      world.fault("issueKey", LOST);
-      await world.begin({ key: { expiresInDays: 1 } });
-      await world.pass(DAY + 2 * HOUR);
-      world.expect("it does not count any more", world.key().status?.orphanCount, 0);
-      const states = (world.key().status?.superseded ?? []).map(({ state }) => state);
-      world.expect("nor does one that was rotated", states, ["Expired"]);
-      const [expired] = world.key().status?.superseded ?? [];
-      await world.pass(DAY);
-      const listed = world.key().status?.superseded?.map(({ keyId }) => keyId);
-      world.expect("nor is that listed a day later", listed?.includes(expired?.keyId ?? ""), false);
-      world.expect("nothing is orphaned that expired a day ago", orphans(world), 0);
-      world.expect("one key was issued for each period", world.issued, 5);
-    },
-    { isLong: true },
-  ),
+  long("an expired key is no longer listed", async (world) => {
+    world.fault("issueKey", LOST);
+    await world.begin({ key: { expiresInDays: 1 } });
+    await world.pass(DAY + 2 * HOUR);
+    world.expect("it does not count any more", world.key().status?.orphanCount, 0);
+    const states = (world.key().status?.superseded ?? []).map(({ state }) => state);
+    world.expect("nor does one that was rotated", states, ["Expired"]);
+    const [expired] = world.key().status?.superseded ?? [];
+    await world.pass(DAY);
+    const listed = world.key().status?.superseded?.map(({ keyId }) => keyId);
+    world.expect("nor is that listed a day later", listed?.includes(expired?.keyId ?? ""), false);
+    world.expect("nothing is orphaned that expired a day ago", orphans(world), 0);
+    world.expect("one key was issued for each period", world.issued, 5);
+  }),
   story(
     "a report that the API server rejects is not tried again before its time",
     async (world) => {
@@ -555,22 +551,18 @@ export const keyStories: readonly Story[] = [
     const noted = parseInstant(world.key().status?.current?.expirationTime) ?? 0;
     world.expect("never later than in the console", noted <= (key?.expirationTime ?? 0));
   }),
-  story(
-    "a rotation waits for its window, but not until the key expires",
-    async (world) => {
-      const rotation = (schedule: string) => ({
-        overlap: "5m",
-        windows: [{ schedule, duration: "1h", timeZone: "UTC" }],
-      });
-      await world.begin({ key: { expiresInDays: 1, rotation: rotation("0 18 * * *") } });
-      createKey(world.sim, "other", { expiresInDays: 1, rotation: rotation("0 3 1 12 *") });
-      await world.pass(17 * HOUR);
-      world.expect("nothing was rotated before", world.issued, 2);
-      await world.pass(2 * HOUR);
-      world.expect("one was rotated in its window", world.key().status?.current?.revision, 2);
-      await world.pass(4 * HOUR);
-      world.expect("the other one in time", world.key("other").status?.current?.revision, 2);
-    },
-    { isLong: true },
-  ),
+  long("a rotation waits for its window, but not until the key expires", async (world) => {
+    const rotation = (schedule: string) => ({
+      overlap: "5m",
+      windows: [{ schedule, duration: "1h", timeZone: "UTC" }],
+    });
+    await world.begin({ key: { expiresInDays: 1, rotation: rotation("0 18 * * *") } });
+    createKey(world.sim, "other", { expiresInDays: 1, rotation: rotation("0 3 1 12 *") });
+    await world.pass(17 * HOUR);
+    world.expect("nothing was rotated before", world.issued, 2);
+    await world.pass(2 * HOUR);
+    world.expect("one was rotated in its window", world.key().status?.current?.revision, 2);
+    await world.pass(4 * HOUR);
+    world.expect("the other one in time", world.key("other").status?.current?.revision, 2);
+  }),
 ];

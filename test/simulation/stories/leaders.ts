@@ -2,9 +2,9 @@
 import { apiKeyType } from "../../../src/controllers/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { createAll, createKey } from "../scenarios.ts";
-import { type Story, type StoryWorld, story } from "./story.ts";
+import { type Story, type StoryWorld, storyWith } from "./story.ts";
 
-const elected = { flags: [] } as const;
+const elected = storyWith({ flags: [] });
 
 async function beginTwice(world: StoryWorld): Promise<void> {
   world.sim.startOperator("a");
@@ -22,65 +22,45 @@ async function rotateOften(world: StoryWorld, ms: number): Promise<void> {
 }
 
 export const leaderStories: readonly Story[] = [
-  story(
-    "a leader that cannot renew its lease stops writing in time",
-    async (world) => {
-      await beginTwice(world);
-      for (const operation of ["patch leases", "replace leases", "apply leases", "get leases"])
-        world.fault(operation, { kind: "Silence", when: "BeforeCommit" }, 8);
-      await rotateOften(world, 20 * SECOND);
-      await world.pass(10 * MINUTE);
-    },
-    elected,
-  ),
-  story(
-    "a lease counts from before its renewal was sent",
-    async (world) => {
-      await beginTwice(world);
-      for (const operation of ["patch leases", "replace leases", "apply leases"]) {
-        world.fault(operation, { kind: "Slow", ms: 2 * SECOND }, 1);
-        world.fault(operation, { kind: "Silence", when: "BeforeCommit" }, 8);
-      }
-      await rotateOften(world, 20 * SECOND);
-      await world.pass(10 * MINUTE);
-    },
-    elected,
-  ),
-  story(
-    "a deleted lease makes no two replicas write",
-    async (world) => {
-      await beginTwice(world);
-      for (let time = 0; time < 4; time += 1) {
-        world.happens({ kind: "DeleteLease" });
-        await rotateOften(world, 4 * SECOND);
-      }
-      await world.pass(10 * MINUTE);
-    },
-    elected,
-  ),
-  story(
-    "a leader that was stopped for a while writes nothing late",
-    async (world) => {
-      await beginTwice(world);
-      world.rotate("one");
-      await world.pass(SECOND / 10);
-      world.happens({ kind: "PauseLeader", ms: 30 * SECOND });
-      await world.pass(10 * MINUTE);
-    },
-    elected,
-  ),
-  story(
-    "a leader that was stopped just before a call does not send it late",
-    async (world) => {
-      await beginTwice(world);
-      world.fault("issueKey", { kind: "Pause", when: "BeforeSend", ms: 30 * SECOND });
-      world.rotate("one");
-      await world.pass(10 * MINUTE);
-      world.expect("two keys were issued", world.issued, 2);
-    },
-    elected,
-  ),
-  story(
+  elected("a leader that cannot renew its lease stops writing in time", async (world) => {
+    await beginTwice(world);
+    for (const operation of ["patch leases", "replace leases", "apply leases", "get leases"])
+      world.fault(operation, { kind: "Silence", when: "BeforeCommit" }, 8);
+    await rotateOften(world, 20 * SECOND);
+    await world.pass(10 * MINUTE);
+  }),
+  elected("a lease counts from before its renewal was sent", async (world) => {
+    await beginTwice(world);
+    for (const operation of ["patch leases", "replace leases", "apply leases"]) {
+      world.fault(operation, { kind: "Slow", ms: 2 * SECOND }, 1);
+      world.fault(operation, { kind: "Silence", when: "BeforeCommit" }, 8);
+    }
+    await rotateOften(world, 20 * SECOND);
+    await world.pass(10 * MINUTE);
+  }),
+  elected("a deleted lease makes no two replicas write", async (world) => {
+    await beginTwice(world);
+    for (let time = 0; time < 4; time += 1) {
+      world.happens({ kind: "DeleteLease" });
+      await rotateOften(world, 4 * SECOND);
+    }
+    await world.pass(10 * MINUTE);
+  }),
+  elected("a leader that was stopped for a while writes nothing late", async (world) => {
+    await beginTwice(world);
+    world.rotate("one");
+    await world.pass(SECOND / 10);
+    world.happens({ kind: "PauseLeader", ms: 30 * SECOND });
+    await world.pass(10 * MINUTE);
+  }),
+  elected("a leader that was stopped just before a call does not send it late", async (world) => {
+    await beginTwice(world);
+    world.fault("issueKey", { kind: "Pause", when: "BeforeSend", ms: 30 * SECOND });
+    world.rotate("one");
+    await world.pass(10 * MINUTE);
+    world.expect("two keys were issued", world.issued, 2);
+  }),
+  elected(
     "a key of a deleted ApiKey counts for the next leader, too",
     async (world) => {
       const namespaces = { names: ["team-a"] };
@@ -98,6 +78,6 @@ export const leaderStories: readonly Story[] = [
       const said = world.reasons(apiKeyType, "third");
       world.expect("for a reason", said.includes("NamespaceBudgetExceeded"), true);
     },
-    { ...elected, endsReady: false },
+    { endsReady: false },
   ),
 ];
