@@ -23,6 +23,7 @@ import { GROUP, type IamObject } from "./meta.ts";
 import { celPattern, matching, withRule } from "./rule.ts";
 import { OPAQUE, secretTypeSchema, typedDataRules } from "./secret-types.ts";
 import { SECRET_PATTERN, secretVariables, TEMPLATE_PATTERN } from "./secret-variables.ts";
+import { unstored } from "./unstored-default.ts";
 
 const keyId = z.string().max(256).meta({ description: "The key's identifier in the console." });
 const issueTime = timestamp.meta({ description: "When the issuing call was made." });
@@ -73,7 +74,7 @@ function isTimeZone(timeZone: string): boolean {
   }
 }
 
-const rotation = withRule(
+const anyRotation = withRule(
   z.object({
     renewBefore: duration.optional().meta({
       description:
@@ -83,18 +84,22 @@ const rotation = withRule(
       description:
         "Renew when this percentage of the lifetime remains: 1 to 99. Default 33 unless renewBefore is set. Renewal comes up to a tenth of it earlier (33 to 36.3), so that keys issued together are not renewed together.",
     }),
-    overlap: duration.default("24h").meta({
-      description:
-        "How long the previous key is protected after a rotation; values below 5m count as 5m. Without extraCalls it works until it expires.",
-    }),
+    overlap: unstored(
+      duration.default("24h").meta({
+        description:
+          "How long the previous key is protected after a rotation; default 24h, and values below 5m count as 5m. Without extraCalls it works until it expires.",
+      }),
+    ),
     maxOverlapExtension: duration.optional().meta({
       description:
         "Maximum extension of the overlap while Pods use an older version of the Secret, such as 72h; never beyond the previous key's expiry.",
     }),
-    windows: atomic(window, 16).default([]).meta({
-      description:
-        "Windows for scheduled rotations, at most 16. Ignored if the next one opens too close to expiry.",
-    }),
+    windows: unstored(
+      atomic(window, 16).default([]).meta({
+        description:
+          "Windows for scheduled rotations, at most 16; default none. Ignored if the next one opens too close to expiry.",
+      }),
+    ),
   }),
   {
     rule: "!(has(self.renewBefore) && has(self.renewBeforePercentage))",
@@ -102,9 +107,11 @@ const rotation = withRule(
     holds: ({ renewBefore, renewBeforePercentage }) =>
       renewBefore === undefined || renewBeforePercentage === undefined,
   },
-)
-  .prefault({})
-  .meta({ description: "When the key is renewed." });
+);
+
+const rotation = unstored(
+  anyRotation.prefault({}).meta({ description: "When the key is renewed." }),
+);
 
 const anyData = entries(
   z.record(
@@ -159,14 +166,18 @@ const anySecret = z.object({
     .max(248)
     .optional()
     .meta({ description: "The Secret's name; defaults to metadata.name. Immutable." }),
-  type: secretTypeSchema.default(OPAQUE).meta({
-    description:
-      "The Secret's type: Opaque, kubernetes.io/basic-auth with the entries username and password, kubernetes.io/dockerconfigjson with the entry .dockerconfigjson, or a type of your own such as example.com/type. Immutable.",
-  }),
-  data: data.default({ keyId: "${keyId}", secret: "${secret}" }).meta({
-    description:
-      "The Secret's entries, 1 to 32, with at most 65536 characters in all. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
-  }),
+  type: unstored(
+    secretTypeSchema.default(OPAQUE).meta({
+      description:
+        "The Secret's type: Opaque (default), kubernetes.io/basic-auth with the entries username and password, kubernetes.io/dockerconfigjson with the entry .dockerconfigjson, or a type of your own such as example.com/type. Immutable.",
+    }),
+  ),
+  data: unstored(
+    data.default({ keyId: "${keyId}", secret: "${secret}" }).meta({
+      description:
+        "The Secret's entries, 1 to 32, with at most 65536 characters in all; default keyId and secret. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
+    }),
+  ),
   labels: metadataEntries(labelValue).optional().meta({
     description:
       "Labels of the Secret, at most 32. Labels removed here are removed from the Secret; labels of other owners stay.",
@@ -184,10 +195,19 @@ const anySecret = z.object({
   }),
 });
 
-const secret = typedDataRules
-  .reduce((schema, rule) => withRule(schema, rule), anySecret)
-  .prefault({})
-  .meta({ description: "The Secret that the key is written to." });
+const secret = unstored(
+  typedDataRules
+    .reduce((schema, rule) => withRule(schema, rule), anySecret)
+    .prefault({})
+    .meta({ description: "The Secret that the key is written to." }),
+);
+
+/** Compares a field of the Secret with its value before an update, in CEL. */
+function sameInSecret(field: "name" | "type", whenAbsent: string): string {
+  const valueIn = (spec: string) =>
+    `(has(${spec}.secret) && has(${spec}.secret.${field}) ? ${spec}.secret.${field} : '${whenAbsent}')`;
+  return `${valueIn("self")} == ${valueIn("oldSelf")}`;
+}
 
 const workloadRef = z
   .object({
@@ -242,7 +262,7 @@ const anySpec = z.object({
 
 const spec = withRule(anySpec, {
   field: "rotation",
-  rule: `!has(self.rotation.renewBefore) || !(${celDuration("self.rotation.renewBefore")}) || duration(self.rotation.renewBefore).getHours() < self.expiresInDays * 24`,
+  rule: `!has(self.rotation) || !has(self.rotation.renewBefore) || !(${celDuration("self.rotation.renewBefore")}) || duration(self.rotation.renewBefore).getHours() < self.expiresInDays * 24`,
   message:
     "renewBefore must be shorter than the key's lifetime (expiresInDays times 24h), or the key would be renewed without end",
   holds: ({ rotation: { renewBefore }, expiresInDays }) =>
@@ -400,15 +420,15 @@ export const apiKeyKind = defineKind({
       message: "is immutable; delete this ApiKey and create a new one",
     },
     {
-      at: "spec.secret",
-      field: "name",
-      rule: "has(self.name) == has(oldSelf.name) && (!has(self.name) || self.name == oldSelf.name)",
+      at: "spec",
+      field: "secret.name",
+      rule: sameInSecret("name", ""),
       message: "is immutable; delete this ApiKey and create a new one",
     },
     {
-      at: "spec.secret",
-      field: "type",
-      rule: "!has(self.type) || self.type == oldSelf.type",
+      at: "spec",
+      field: "secret.type",
+      rule: sameInSecret("type", OPAQUE),
       message:
         "is immutable, as a Secret's type is; create another ApiKey with another secret.name",
     },

@@ -46,7 +46,7 @@ function judge<Spec extends z.ZodType>(schema: Spec, stored: unknown): ParsedSpe
       code === "invalid_type" && input === undefined ? "is required" : undefined,
   });
   if (!parsed.success) return { ok: false, message: describe(parsed.error.issues) };
-  // Usually the API server has filled in every default; then keep only one copy of the spec in memory.
+  // If the API server has filled in every default, keep only one copy of the spec in memory.
   const spec = isDeepStrictEqual(parsed.data, stored)
     ? (stored as typeof parsed.data)
     : parsed.data;

@@ -12,7 +12,7 @@ export interface Validation {
 }
 
 export interface Rule<Value> {
-  /** CEL about `self`, the value with its defaults. */
+  /** CEL about `self`, the value with the defaults that are stored. */
   readonly rule: string;
   /** Tells the user what to write instead. */
   readonly message: string;

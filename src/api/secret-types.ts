@@ -29,20 +29,19 @@ const DOCKER_ENTRY = ".dockerconfigjson";
 const RAW_SECRET = /(^|[^$])[$][{](secret|previousSecret)[}]/;
 
 /**
- * Checks the entries as the API server does, and that no secret can break the format. The API server evaluates a rule
- * before it fills in defaults.
+ * Checks the entries as the API server does, and that no secret can break the format.
  */
 export const typedDataRules: readonly Rule<TypedData>[] = [
   {
     field: "data",
-    rule: `!has(self.type) || self.type != '${BASIC_AUTH}' || ('username' in self.data && 'password' in self.data)`,
+    rule: `!has(self.type) || self.type != '${BASIC_AUTH}' || (has(self.data) && 'username' in self.data && 'password' in self.data)`,
     message: `must have the entries of type ${BASIC_AUTH}, such as {username: "\${keyId}", password: "\${secret}"}`,
     holds: ({ type, data }) =>
       type !== BASIC_AUTH || (Object.hasOwn(data, "username") && Object.hasOwn(data, "password")),
   },
   {
     field: "data",
-    rule: `!has(self.type) || self.type != '${DOCKER_CONFIG}' || ('${DOCKER_ENTRY}' in self.data && !self.data['${DOCKER_ENTRY}'].matches(${celPattern(RAW_SECRET)}))`,
+    rule: `!has(self.type) || self.type != '${DOCKER_CONFIG}' || (has(self.data) && '${DOCKER_ENTRY}' in self.data && !self.data['${DOCKER_ENTRY}'].matches(${celPattern(RAW_SECRET)}))`,
     message: `must have the entry of type ${DOCKER_CONFIG} with \${secret:json} in place of \${secret}, such as {${DOCKER_ENTRY}: '{"auths": {"registry.example.com": {"username": \${keyId:json}, "password": \${secret:json}}}}'}`,
     holds: ({ type, data }) =>
       type !== DOCKER_CONFIG ||

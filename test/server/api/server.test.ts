@@ -77,12 +77,17 @@ const patch = (target: readonly string[], spec: unknown) =>
   tryKubectl("patch", ...target, "--type=merge", "--patch", JSON.stringify({ spec }));
 
 describe("the API server", () => {
-  test.each(good)("accepts $title, and fills in the defaults of the parse", async (fixture) => {
-    const object = manifest(fixture, namespace);
-    const { status, body } = await server.create(fixture.kind, object, namespace);
-    expect(status, body.message).toBe(201);
-    expect(parseSpec(fixture.kind, object)).toEqual({ ok: true, spec: body.spec });
-  });
+  test.each(good)(
+    "accepts $title, and stores no defaults but those of the parse",
+    async (fixture) => {
+      const object = manifest(fixture, namespace);
+      const { status, body } = await server.create(fixture.kind, object, namespace);
+      expect(status, body.message).toBe(201);
+      const parsed = parseSpec(fixture.kind, object);
+      expect(parsed).toMatchObject({ ok: true, spec: body.spec });
+      expect(parseSpec(fixture.kind, body)).toEqual(parsed);
+    },
+  );
 
   test.each(bad)("refuses $title", async (fixture) => {
     const object = manifest(fixture, namespace);
@@ -121,6 +126,12 @@ describe("an existing object", () => {
     const { ok, text } = await patch(await given(title, `of-${title.length}`), change);
     expect(ok).toBe(false);
     expect(text).toContain("create another ApiKey with another secret.name");
+  });
+
+  test("an ApiKey may write down the default type of its Secret", async () => {
+    const target = await given("a key with nothing but defaults", "explicit");
+    expect(await patch(target, { secret: { type: "Opaque" } })).toMatchObject({ ok: true });
+    expect(await patch(target, { secret: { type: null } })).toMatchObject({ ok: true });
   });
 
   test("an ApiKey keeps the name of its Secret", async () => {
