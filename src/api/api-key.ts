@@ -16,14 +16,13 @@ import {
   text,
   timestamp,
 } from "./fields.ts";
-import { defineKind } from "./kind.ts";
+import { defineKind, type ObjectOf } from "./kind.ts";
 import { boundedKeys, isMetadataKey, labelSelector, labelValue, MOST_IN_KEY } from "./labels.ts";
 import { atomic, mapOf } from "./lists.ts";
-import { GROUP, type IamObject } from "./meta.ts";
+import { GROUP } from "./meta.ts";
 import { celPattern, matching, withRule } from "./rule.ts";
 import { OPAQUE, secretTypeSchema, typedDataRules } from "./secret-types.ts";
 import { SECRET_PATTERN, secretVariables, TEMPLATE_PATTERN } from "./secret-variables.ts";
-import { unstored } from "./unstored-default.ts";
 
 const keyId = z.string().max(256).meta({ description: "The key's identifier in the console." });
 const issueTime = timestamp.meta({ description: "When the issuing call was made." });
@@ -58,7 +57,9 @@ const window = z
     )
       .refine(isTimeZone, { error: "must be an IANA time zone, such as Europe/Berlin or UTC" })
       .default("UTC")
-      .meta({ description: "The IANA time zone of the schedule, such as Europe/Berlin." }),
+      .meta({
+        description: "The IANA time zone of the schedule, such as Europe/Berlin; default UTC.",
+      }),
     duration: durationBetween("1m", "8760h").meta({
       description: "How long the window stays open: 1m to 8760h.",
     }),
@@ -84,22 +85,18 @@ const anyRotation = withRule(
       description:
         "Renew when this percentage of the lifetime remains: 1 to 99. Default 33 unless renewBefore is set. Renewal comes up to a tenth of it earlier (33 to 36.3), so that keys issued together are not renewed together.",
     }),
-    overlap: unstored(
-      duration.default("24h").meta({
-        description:
-          "How long the previous key is protected after a rotation; default 24h, and values below 5m count as 5m. Without extraCalls it works until it expires.",
-      }),
-    ),
+    overlap: duration.default("24h").meta({
+      description:
+        "How long the previous key is protected after a rotation; default 24h, and values below 5m count as 5m. Without extraCalls it works until it expires.",
+    }),
     maxOverlapExtension: duration.optional().meta({
       description:
         "Maximum extension of the overlap while Pods use an older version of the Secret, such as 72h; never beyond the previous key's expiry.",
     }),
-    windows: unstored(
-      atomic(window, 16).default([]).meta({
-        description:
-          "Windows for scheduled rotations, at most 16; default none. Ignored if the next one opens too close to expiry.",
-      }),
-    ),
+    windows: atomic(window, 16).default([]).meta({
+      description:
+        "Windows for scheduled rotations, at most 16; default none. Ignored if the next one opens too close to expiry.",
+    }),
   }),
   {
     rule: "!(has(self.renewBefore) && has(self.renewBeforePercentage))",
@@ -109,9 +106,7 @@ const anyRotation = withRule(
   },
 );
 
-const rotation = unstored(
-  anyRotation.prefault({}).meta({ description: "When the key is renewed." }),
-);
+const rotation = anyRotation.prefault({}).meta({ description: "When the key is renewed." });
 
 const anyData = entries(
   z.record(
@@ -166,18 +161,14 @@ const anySecret = z.object({
     .max(248)
     .optional()
     .meta({ description: "The Secret's name; defaults to metadata.name. Immutable." }),
-  type: unstored(
-    secretTypeSchema.default(OPAQUE).meta({
-      description:
-        "The Secret's type: Opaque (default), kubernetes.io/basic-auth with the entries username and password, kubernetes.io/dockerconfigjson with the entry .dockerconfigjson, or a type of your own such as example.com/type. Immutable.",
-    }),
-  ),
-  data: unstored(
-    data.default({ keyId: "${keyId}", secret: "${secret}" }).meta({
-      description:
-        "The Secret's entries, 1 to 32, with at most 65536 characters in all; default keyId and secret. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
-    }),
-  ),
+  type: secretTypeSchema.default(OPAQUE).meta({
+    description:
+      "The Secret's type: Opaque (default), kubernetes.io/basic-auth with the entries username and password, kubernetes.io/dockerconfigjson with the entry .dockerconfigjson, or a type of your own such as example.com/type. Immutable.",
+  }),
+  data: data.default({ keyId: "${keyId}", secret: "${secret}" }).meta({
+    description:
+      "The Secret's entries, 1 to 32, with at most 65536 characters in all; default keyId and secret. ${keyId}, ${secret} and the other variables are replaced by their values, ${secret:json} by the value as a JSON string; $${ stands for a literal ${.",
+  }),
   labels: metadataEntries(labelValue).optional().meta({
     description:
       "Labels of the Secret, at most 32. Labels removed here are removed from the Secret; labels of other owners stay.",
@@ -188,19 +179,18 @@ const anySecret = z.object({
   }),
   onExisting: z.enum(["Fail", "Adopt"]).default("Fail").meta({
     description:
-      "What to do if a Secret of another owner has this name. Fail leaves it; Adopt overwrites it if it carries the label iam-operator.io/api-key.",
+      "What to do if a Secret of another owner has this name. Fail (default) leaves it; Adopt overwrites it if it carries the label iam-operator.io/api-key.",
   }),
   deletionPolicy: z.enum(["Delete", "Retain"]).default("Delete").meta({
-    description: "Whether the Secret is deleted with this ApiKey or stays.",
+    description:
+      "Whether the Secret is deleted with this ApiKey (Delete, the default) or stays (Retain).",
   }),
 });
 
-const secret = unstored(
-  typedDataRules
-    .reduce((schema, rule) => withRule(schema, rule), anySecret)
-    .prefault({})
-    .meta({ description: "The Secret that the key is written to." }),
-);
+const secret = typedDataRules
+  .reduce((schema, rule) => withRule(schema, rule), anySecret)
+  .prefault({})
+  .meta({ description: "The Secret that the key is written to." });
 
 /** Compares a field of the Secret with its value before an update, in CEL. */
 function sameInSecret(field: "name" | "type", whenAbsent: string): string {
@@ -410,6 +400,7 @@ export const apiKeyKind = defineKind({
   description:
     "A key pair of a service account, written into a Secret and rotated before it expires.",
   spec,
+  unstoredDefaults: ["rotation", "secret"],
   status,
   maxNameLength: 63,
   rules: [
@@ -474,4 +465,4 @@ export const apiKeyKind = defineKind({
 
 export type ApiKeySpec = z.output<typeof spec>;
 export type ApiKeyStatus = z.output<typeof status>;
-export type ApiKey = IamObject<ApiKeySpec, ApiKeyStatus>;
+export type ApiKey = ObjectOf<typeof apiKeyKind>;

@@ -42,7 +42,10 @@ export function toCrd(kind: Kind) {
 
 /** The schema of whole objects, for `kubectl explain` and for the API server's validation. */
 export function objectSchema(kind: Kind): StructuralSchema {
-  const spec = toStructuralSchema(kind.spec);
+  const spec = (kind.unstoredDefaults ?? []).reduce(
+    withoutDefaultsAt,
+    toStructuralSchema(kind.spec),
+  );
   const schema: StructuralSchema = {
     description: kind.description,
     type: "object",
@@ -66,6 +69,26 @@ export function objectSchema(kind: Kind): StructuralSchema {
     },
   };
   return kind.rules.reduce(place, schema);
+}
+
+function withoutDefaultsAt(spec: StructuralSchema, field: string): StructuralSchema {
+  const { properties = {} } = spec;
+  const { [field]: schema } = properties;
+  if (schema === undefined) throw new Error(`unknown field of the spec: ${field}`);
+  return { ...spec, properties: { ...properties, [field]: withoutDefaults(schema) } };
+}
+
+function withoutDefaults({ default: _, ...schema }: StructuralSchema): StructuralSchema {
+  const { properties, items } = schema;
+  return {
+    ...schema,
+    ...(items && { items: withoutDefaults(items) }),
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, child]) => [name, withoutDefaults(child)]),
+      ),
+    }),
+  };
 }
 
 /**

@@ -28,6 +28,7 @@ export interface Kind<
   Spec extends z.ZodType = z.ZodType,
   Status extends z.ZodType = z.ZodType,
   Name extends string = string,
+  Unstored extends string = string,
 > {
   readonly kind: Name;
   readonly plural: string;
@@ -46,6 +47,11 @@ export interface Kind<
   /** One sentence for `kubectl explain` and the reference page. */
   readonly description: string;
   readonly spec: Spec;
+  /**
+   * Fields of the spec whose defaults, at any depth, the operator applies when it reads an object. The API server stores
+   * none of them: it would check them by their CEL rules with every write. The descriptions name these defaults.
+   */
+  readonly unstoredDefaults?: readonly Unstored[];
   readonly status: Status;
   readonly rules: readonly CelRule[];
   /** Set if names of this kind are used in places that require shorter names. */
@@ -56,11 +62,24 @@ export interface Kind<
 }
 
 /** A stored object of the kind. */
-export type ObjectOf<K extends Kind> = IamObject<z.output<K["spec"]>, z.output<K["status"]>>;
+export type ObjectOf<K extends Kind> = IamObject<StoredSpec<K>, z.output<K["status"]>>;
 
-export function defineKind<Spec extends z.ZodType, Status extends z.ZodType, Name extends string>(
-  kind: Kind<Spec, Status, Name>,
-): Kind<Spec, Status, Name> {
+/** Unlike in a parsed spec, a field with an unstored default may be absent. */
+type StoredSpec<K extends Kind> = [UnstoredOf<K>] extends [never]
+  ? z.output<K["spec"]>
+  : Omit<z.output<K["spec"]>, UnstoredOf<K>> & Pick<z.input<K["spec"]>, UnstoredOf<K>>;
+
+type UnstoredOf<K extends Kind> = Extract<
+  NonNullable<K["unstoredDefaults"]>[number],
+  keyof z.input<K["spec"]>
+>;
+
+export function defineKind<
+  Spec extends z.ZodType,
+  Status extends z.ZodType,
+  Name extends string,
+  const Unstored extends string = never,
+>(kind: Kind<Spec, Status, Name, Unstored>): Kind<Spec, Status, Name, Unstored> {
   return kind;
 }
 

@@ -1,7 +1,6 @@
 /** Converts zod to the structural OpenAPI v3 schema of a CRD. */
 import * as z from "zod";
 import { VALIDATIONS, type Validation } from "./rule.ts";
-import { UNSTORED_DEFAULT } from "./unstored-default.ts";
 
 /** The part of apiextensions.k8s.io/v1 JSONSchemaProps that the operator's CRDs use. */
 export interface StructuralSchema {
@@ -71,14 +70,12 @@ export function toStructuralSchema(schema: z.ZodType): StructuralSchema {
   return ordered(json as StructuralSchema, "");
 }
 
-/** Removes zod's additions, restrictions that the API server applies anyway, and defaults that it must not store. */
+/** Removes zod's additions, and restrictions that the API server applies anyway. */
 function dropAdditions(node: z.core.JSONSchema.BaseSchema): void {
   if (node.format === "date-time") delete node.pattern;
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
   if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
   if (node.additionalProperties === false) delete node.additionalProperties;
-  if (node[UNSTORED_DEFAULT] === true) delete node.default;
-  delete node[UNSTORED_DEFAULT];
 }
 
 /**

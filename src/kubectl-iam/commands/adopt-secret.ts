@@ -18,7 +18,7 @@ export async function run(invocation: Invocation): Promise<void> {
   await using cluster = await openCluster(io, options);
   const { namespace } = cluster;
   const apiKey = await readObject(cluster, "ApiKey", name);
-  const secretName = apiKey.spec.secret.name ?? name;
+  const secretName = apiKey.spec.secret?.name ?? name;
   const secret = await cluster.kube.get(secretType, { namespace, name: secretName });
   if (secret === undefined) throw notFound(`secret/${secretName}`, namespace);
   const owner = secret.metadata.ownerReferences?.find(({ controller }) => controller);

@@ -1,4 +1,5 @@
 /** The console and the credentials, from a connection in the cluster or from a Secret that the operator wrote. */
+import { apiKeyKind } from "../../api/api-key.ts";
 import {
   type ConnectionSpec,
   clusterConnectionKind,
@@ -53,7 +54,9 @@ export async function readKeyInSecret(cluster: Cluster, name: string): Promise<K
     throw new Failure(`secret/${name} was not written by the operator.`);
   const apiKey = await readObject(cluster, "ApiKey", apiKeyName);
   const account = await readObject(cluster, "ServiceAccount", apiKey.spec.serviceAccountRef.name);
-  const secretEntry = entryWithSecret(apiKey.spec.secret.data);
+  const parsed = parseSpec(apiKeyKind, apiKey);
+  if (!parsed.ok) throw new Failure(`iamkey/${apiKeyName}: ${parsed.message}`);
+  const secretEntry = entryWithSecret(parsed.spec.secret.data);
   if (secretEntry === undefined)
     throw new Failure(
       `no entry of secret/${name} holds the key's secret alone: give it by --key-id ${keyId} and --key-secret-file`,

@@ -119,8 +119,8 @@ function lifeFields({ spec, status }: ApiKey, now: Instant): readonly Field[] {
     field("Renews", status?.renewalTime && both(status.renewalTime, now)),
     field(
       "Windows",
-      ...spec.rotation.windows.map(
-        ({ schedule, timeZone, duration }) => `${schedule} ${timeZone}, for ${duration}`,
+      ...(spec.rotation?.windows ?? []).map(
+        ({ schedule, timeZone = "UTC", duration }) => `${schedule} ${timeZone}, for ${duration}`,
       ),
     ),
     field(

@@ -98,7 +98,7 @@ function suspendedRemnant(binding: World["policyBindings"][number]): Remnant {
 
 function secretRemnant({ metadata, spec, status }: ApiKey): readonly Remnant[] {
   if (status?.secretName === undefined) return [];
-  const stays = spec.secret.deletionPolicy === "Retain";
+  const stays = spec.secret?.deletionPolicy === "Retain";
   return [
     {
       kind: "Secret",

@@ -1,4 +1,6 @@
 /** [S4] How many keys may be issued a day, and be alive at once, whatever crashes and restarts there are. */
+import { apiKeyKind } from "../../../src/api/api-key.ts";
+import { parseSpec } from "../../../src/api/parse-spec.ts";
 import { liveKeyCap, safetyLimit } from "../../../src/controllers/api-key/rules/schedule.ts";
 import { DAY, parseInstant, SECOND } from "../../../src/util/time.ts";
 import type { ChangeSeen } from "./on-change.ts";
@@ -103,7 +105,8 @@ export const caps: CreateWatcher = (world, circumstances) => {
   }
 
   function capOf({ spec, metadata }: StoredApiKey): number {
-    return liveKeyCap(spec as Parameters<typeof liveKeyCap>[0], metadata.uid);
+    const parsed = parseSpec(apiKeyKind, { spec });
+    return parsed.ok ? liveKeyCap(parsed.spec, metadata.uid) : 0;
   }
 
   /** Without a usable key, or shortly before it expires, only the daily budget counts. */

@@ -94,7 +94,15 @@ export const wishScenarios: readonly Scenario[] = [
     "template changed",
     (world) =>
       void world.patch(apiKeyType, "ci", {
-        spec: { secret: { data: { env: "ID=${keyId}\nSECRET=${secret}\n" } } },
+        spec: {
+          secret: {
+            data: {
+              keyId: "${keyId}",
+              secret: "${secret}",
+              env: "ID=${keyId}\nSECRET=${secret}\n",
+            },
+          },
+        },
       }),
     {
       atEnd: (world) =>

@@ -18,7 +18,8 @@ import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
 const PLAN_ONLY = { [annotations.planOnly]: "true" };
 const serviceAccountRef = { name: ACCOUNT };
-const template = { secret: { data: { id: "${keyId}", key: "${secret}" } } };
+const data = { keyId: "${keyId}", secret: "${secret}", id: "${keyId}" };
+const template = { secret: { data } };
 
 /** A change of an object, the calls planned for it, and the operations of these calls. */
 const cases: readonly (readonly [

@@ -5,7 +5,6 @@ import { kinds } from "../../../src/api/kinds.ts";
 import { atomic } from "../../../src/api/lists.ts";
 import { matching, withRule } from "../../../src/api/rule.ts";
 import { type StructuralSchema, toStructuralSchema } from "../../../src/api/structural-schema.ts";
-import { unstored } from "../../../src/api/unstored-default.ts";
 
 describe("a zod schema becomes structural", () => {
   const sub = z.object({ a: z.string() });
@@ -24,11 +23,6 @@ describe("a zod schema becomes structural", () => {
       "a default, which makes a field optional",
       z.object({ a: z.string().default("x") }),
       { type: "object", properties: { a: { type: "string", default: "x" } } },
-    ],
-    [
-      "a default that only the operator applies",
-      z.object({ a: unstored(z.string().default("x")) }),
-      { type: "object", properties: { a: { type: "string" } } },
     ],
     [
       "an object whose own fields have defaults",
