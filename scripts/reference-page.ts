@@ -5,7 +5,7 @@ import { API_VERSION } from "../src/api/meta.ts";
 import { conditionHelp } from "../src/api/reasons/conditions.ts";
 import { VALIDATIONS } from "../src/api/rule.ts";
 import { secretVariables } from "../src/api/secret-variables.ts";
-import type { StructuralSchema } from "../src/api/structural-schema.ts";
+import { type StructuralSchema, toStructuralSchema } from "../src/api/structural-schema.ts";
 
 /** A Markdown page about the kind, with the example as it stands. */
 export function toReferencePage(kind: Kind, example: string): string {
@@ -17,7 +17,8 @@ export function toReferencePage(kind: Kind, example: string): string {
     "## Example",
     `\`\`\`yaml\n${example.trimEnd()}\n\`\`\``,
     "## Spec",
-    specTable(spec),
+    // With the defaults that are not stored.
+    specTable(toStructuralSchema(kind.spec)),
     ...(kind.kind === "ApiKey" ? [variables()] : []),
     "## Rules",
     "The API server refuses what breaks one of these, and says so in these words. What it cannot judge, such as whether a time zone exists, the operator reports as `Stalled` with reason `InvalidSpec`.",

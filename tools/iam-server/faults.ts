@@ -62,16 +62,6 @@ export interface Fault {
   remove(): void;
 }
 
-/** How the console is reached at all. `refuse`: nobody listens. */
-export type Reachability = "up" | "refuse" | "reset" | "unavailable";
-
-export interface RateLimit {
-  readonly requestsPerSecond: number;
-  readonly burst: number;
-  /** Seconds in `Retry-After`; absent: no such header. */
-  readonly retryAfter?: number;
-}
-
 /** All conditions under which calls are answered. */
 export class Faults {
   /** Added to every call. */
@@ -83,13 +73,11 @@ export class Faults {
   /** How far the `Date` header is from the console's own clock. */
   dateSkewMs = 0;
   readonly #active = new Map<number, ActiveFault>();
-  readonly #onReachability: (wanted: Reachability) => Promise<void>;
-  #reachability: Reachability = "up";
-  #bucket: TokenBucket | undefined;
+  readonly #listen: (wanted: boolean) => Promise<void>;
   #nextId = 1;
 
-  constructor(onReachability: (wanted: Reachability) => Promise<void>) {
-    this.#onReachability = onReachability;
+  constructor(listen: (wanted: boolean) => Promise<void>) {
+    this.#listen = listen;
   }
 
   add(rule: FaultRule): Fault {
@@ -103,7 +91,7 @@ export class Faults {
     return [...this.#active.values()];
   }
 
-  /** Everything back to normal: faults, latency, propagation, lag, skew, rate limit, reachability. */
+  /** Everything back to normal: faults, latency, propagation, lag, skew, listening. */
   async clear(): Promise<void> {
     for (const fault of this.#active.values()) fault.release();
     this.#active.clear();
@@ -111,30 +99,12 @@ export class Faults {
     this.keyPropagationMs = 0;
     this.listsBehindMs = 0;
     this.dateSkewMs = 0;
-    this.rateLimit = undefined;
-    await this.setReachability("up");
+    await this.setListening(true);
   }
 
-  get reachability(): Reachability {
-    return this.#reachability;
-  }
-
-  async setReachability(wanted: Reachability): Promise<void> {
-    this.#reachability = wanted;
-    await this.#onReachability(wanted);
-  }
-
-  get rateLimit(): RateLimit | undefined {
-    return this.#bucket?.limit;
-  }
-
-  set rateLimit(limit: RateLimit | undefined) {
-    this.#bucket = limit && new TokenBucket(limit);
-  }
-
-  /** Whether the rate limit refuses a call that arrives now. */
-  exceedsRateLimit(): boolean {
-    return this.#bucket?.take() === false;
+  /** While it does not listen, connections are refused. */
+  setListening(wanted: boolean): Promise<void> {
+    return this.#listen(wanted);
   }
 
   /** The faults which act on this call at this moment, in the order they were set up. */
@@ -194,26 +164,5 @@ export class ActiveFault implements Fault {
     if (operation !== undefined && operation !== request.operation) return false;
     if (pathIncludes !== undefined && !request.path.includes(pathIncludes)) return false;
     return where?.(request) ?? true;
-  }
-}
-
-class TokenBucket {
-  readonly limit: RateLimit;
-  #tokens: number;
-  #filledAt = performance.now();
-
-  constructor(limit: RateLimit) {
-    this.limit = limit;
-    this.#tokens = limit.burst;
-  }
-
-  take(): boolean {
-    const now = performance.now();
-    const gained = ((now - this.#filledAt) / 1_000) * this.limit.requestsPerSecond;
-    this.#tokens = Math.min(this.limit.burst, this.#tokens + gained);
-    this.#filledAt = now;
-    if (this.#tokens < 1) return false;
-    this.#tokens -= 1;
-    return true;
   }
 }

@@ -1,9 +1,8 @@
 /**
  * A console that answers exactly the documented calls over real HTTP, from a world in memory.
  *
- * A call goes through: arrival is recorded; reachability, rate limit and latency; faults before
- * the commit; authentication and the endpoint, in one synchronous step that commits; faults after
- * the commit; the answer.
+ * A call goes through: arrival is recorded; latency; faults before the commit; authentication and the endpoint, in one
+ * synchronous step that commits; faults after the commit; the answer.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
@@ -11,15 +10,14 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Clock, systemClock } from "../../src/util/time.ts";
 import type { Moment } from "../server-fault.ts";
-import { ApiError } from "./api-error.ts";
 import { offeredAuth, type Principal } from "./authentication.ts";
 import { WorldClock } from "./clock.ts";
 import { startControl } from "./control.ts";
 import { type Deed, deedOf } from "./deed.ts";
 import { inflict, reset, send, type Wire } from "./fault-actions.ts";
-import { Faults, type Reachability } from "./faults.ts";
+import { Faults } from "./faults.ts";
 import type { ExtraCalls } from "./operations.ts";
-import { type Reply, toErrorReply } from "./reply.ts";
+import type { Reply } from "./reply.ts";
 import { RequestLog, type RequestRecord, withoutSecrets } from "./request-log.ts";
 import { type Route, Router } from "./router.ts";
 import { type Credentials, seed } from "./seed.ts";
@@ -86,7 +84,7 @@ class ConsoleServer implements IamServer {
     this.shapes = withDefaults(options.shapes);
     this.world = new World(new WorldClock(options.clock ?? systemClock), options.settings);
     if (options.seeded !== false) seed(this.world, options.credentials);
-    this.faults = new Faults((wanted) => this.#reach(wanted));
+    this.faults = new Faults((wanted) => (wanted ? this.#listen() : this.#stopListening()));
     this.faults.latencyMs = options.latencyMs ?? 0;
     this.#router = new Router(options.extraCalls);
     const listener = (request: IncomingMessage, response: ServerResponse) => {
@@ -121,13 +119,10 @@ class ConsoleServer implements IamServer {
       "date",
       new Date(this.world.clock.now() + this.faults.dateSkewMs).toUTCString(),
     );
-    if (this.faults.reachability === "reset") return reset(request.socket);
     const body = await readBody(request);
     if (this.faults.latencyMs > 0) await delay(this.faults.latencyMs);
-    const refusal = this.#refusal();
     const deed = this.#deed(request, target, route, body, record);
     const wire = this.#wire(response, record, deed);
-    if (refusal !== undefined) return send(wire, refusal);
     record.body = withoutSecrets(body.json);
     if (await this.#suffer("BeforeCommit", record, wire)) return;
     const reply = deed.commit();
@@ -180,16 +175,6 @@ class ConsoleServer implements IamServer {
     return false;
   }
 
-  #refusal(): Reply | undefined {
-    if (this.faults.reachability === "unavailable") {
-      return toErrorReply(new ApiError(503, "unavailable"), this.shapes, this.#now());
-    }
-    if (!this.faults.exceedsRateLimit()) return undefined;
-    const seconds = this.faults.rateLimit?.retryAfter;
-    const headers = seconds === undefined ? {} : { "retry-after": String(seconds) };
-    return toErrorReply(new ApiError(429, "too many requests"), this.shapes, this.#now(), headers);
-  }
-
   #arrival(request: IncomingMessage, target: Target, route: Route | undefined) {
     const names = [...new Set(target.query.keys())];
     const documented = route?.shape.query;
@@ -214,12 +199,6 @@ class ConsoleServer implements IamServer {
 
   #now(): number {
     return this.world.clock.now();
-  }
-
-  async #reach(wanted: Reachability): Promise<void> {
-    if (wanted === "refuse") await this.#stopListening();
-    else await this.#listen();
-    if (wanted === "reset") this.#http.closeAllConnections();
   }
 
   async #listen(): Promise<void> {

@@ -23,7 +23,7 @@ test.skipIf(tls === undefined)("serves, resets and refuses over TLS", async () =
   expect(await status()).toBe(401);
   server.faults.add({ fault: { kind: "Reset", when: "BeforeCommit" } });
   await expect(status()).rejects.toThrow(/hang up|ECONNRESET/);
-  await server.faults.setReachability("refuse");
+  await server.faults.setListening(false);
   await expect(status()).rejects.toThrow(/ECONNREFUSED/);
   await server.faults.clear();
   expect(await status()).toBe(401);

@@ -26,8 +26,6 @@ export interface User {
   orgId: string;
   policyIds: readonly string[];
   mfaRequired: boolean;
-  locked: boolean;
-  failedLogins: number;
 }
 
 export interface AccountRecord {
@@ -137,18 +135,11 @@ export interface WorldSettings {
   /** Region part of a TPN. */
   region: string;
   tokenLifetimeMs: number;
-  /** A user is locked after so many wrong passwords in a row; `undefined`: never. */
-  lockAfterFailedLogins: number | undefined;
-  maxExpiresInDays: number | undefined;
-  maxKeysPerAccount: number | undefined;
 }
 
 const DEFAULT_SETTINGS: Readonly<WorldSettings> = {
   region: "r1",
   tokenLifetimeMs: HOUR,
-  lockAfterFailedLogins: undefined,
-  maxExpiresInDays: undefined,
-  maxKeysPerAccount: undefined,
 };
 
 interface Session {
@@ -207,7 +198,7 @@ export class World {
   // Users and their tokens
 
   addUser(user: Pick<User, "username" | "password" | "domain" | "orgId"> & Partial<User>): User {
-    const added = { policyIds: [], mfaRequired: false, locked: false, failedLogins: 0, ...user };
+    const added = { policyIds: [], mfaRequired: false, ...user };
     this.users.set(user.username, added);
     return added;
   }
@@ -384,11 +375,6 @@ export class World {
       policy.policyId,
       policy.status === "active" ? policy.statements.map(compileStatement) : [],
     );
-  }
-
-  deletePolicy(policyId: string): void {
-    this.#do((world) => world.#policies.delete(policyId));
-    this.#statements.delete(policyId);
   }
 
   boundTo(tpn: string): readonly string[] {

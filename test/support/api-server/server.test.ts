@@ -27,8 +27,6 @@ function createSecret(name: string, metadata: Tree = {}, data: Tree = { a: "MQ==
   return call("POST", `${SECRETS}?fieldManager=me`, { metadata: { name, ...metadata }, data });
 }
 
-const versionOf = (object: Tree) => treeAt(object, "metadata").resourceVersion;
-
 describe("housekeeping, which the comparison with a real API server leaves out", () => {
   test("a finalizer holds a deletion until it is taken away", () => {
     createSecret("s", { finalizers: ["example.com/hold"] });
@@ -68,34 +66,6 @@ describe("reads", () => {
     expect(rest.items).toHaveLength(1);
     server.storage.compact();
     expect(call("GET", `${SECRETS}?limit=2&continue=${token}`).status).toBe(410);
-  });
-
-  const watch = (query: string) =>
-    server.watch({ method: "GET", url: `http://kube${SECRETS}?watch=true&${query}`, headers: {} });
-
-  test("a watch goes on from a version, or says that it is gone", () => {
-    const version = versionOf(createSecret("a").body);
-    createSecret("b");
-    const from = `resourceVersion=${String(version)}`;
-    expect(watch(from).first.map(({ type }) => type)).toEqual(["ADDED"]);
-    server.storage.compact();
-    expect(watch(from).first[0]?.object.code).toBe(410);
-  });
-
-  test("initial events end with a bookmark", () => {
-    createSecret("a");
-    const query =
-      "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
-    const { first } = watch(query);
-    expect(first.map(({ type }) => type)).toEqual(["ADDED", "BOOKMARK"]);
-  });
-
-  test("an object that stops matching a selector is deleted for that watch", () => {
-    const version = versionOf(createSecret("a", { labels: { team: "x" } }).body);
-    const none = { metadata: { labels: null } };
-    call("PATCH", `${SECRETS}/a`, none, "application/merge-patch+json");
-    const { first } = watch(`labelSelector=team%3Dx&resourceVersion=${String(version)}`);
-    expect(first.map(({ type }) => type)).toEqual(["DELETED"]);
   });
 });
 

@@ -83,7 +83,7 @@ test("a console that is down leaves nothing unknown", async () => {
   const server = await startConsole();
   const client = clientOf(server);
   await client.authenticate();
-  await server.faults.setReachability("refuse");
+  await server.faults.setListening(false);
   const failure = await failureOf(client.issueKey({ saId: "sa-1", ...KEY }));
   expect(failure).toMatchObject({ code: "Unavailable", sent: false });
   expect(commitOutcome(failure)).toBe("NotCommitted");

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { ACTIONS } from "../actions.ts";
-import { invalid } from "../api-error.ts";
 import { type Endpoint, parseBody, record } from "../call.ts";
 import { accountInPath, requireOnAccount } from "./get-service-account.ts";
 import { fullKey } from "./service-account-records.ts";
@@ -13,13 +12,6 @@ export const issueKey: Endpoint = (call) => {
   const wanted = parseBody(Body, call.body);
   const account = accountInPath(call);
   requireOnAccount(call, ACTIONS.issueKey, account);
-  const { maxExpiresInDays = Infinity, maxKeysPerAccount = Infinity } = world.settings;
-  if (wanted.expiresInDays > maxExpiresInDays) {
-    throw invalid(["body", "expiresInDays"], `must be at most ${maxExpiresInDays}`);
-  }
-  if (account.keyIds.length >= maxKeysPerAccount) {
-    throw invalid(["path", "saId"], `must not have more than ${maxKeysPerAccount} keys`);
-  }
   const { key, secret } = world.issueKey(account.saId, wanted, call.keyPropagationMs);
   const pair = { keyId: key.keyId, secret };
   return record(201, call.shapes.issuedKey === "pair" ? pair : { ...fullKey(key), ...pair });

@@ -8,14 +8,7 @@ const Body = z.object({ username: z.string(), password: z.string(), domain: z.st
 export const login: Endpoint = ({ world, body }) => {
   const { username, password, domain } = parseBody(Body, body);
   const user = world.users.get(username);
-  if (user === undefined || user.domain !== domain) throw unauthenticated("login failed");
-  if (user.locked) throw unauthenticated("user is locked");
-  if (user.password !== password) {
-    user.failedLogins += 1;
-    user.locked = user.failedLogins >= (world.settings.lockAfterFailedLogins ?? Infinity);
-    throw unauthenticated("login failed");
-  }
-  user.failedLogins = 0;
+  if (user?.domain !== domain || user.password !== password) throw unauthenticated("login failed");
   if (user.mfaRequired) return envelope({ accessToken: null, mfaRequired: true });
   return envelope({ accessToken: world.openSession(username), mfaRequired: false });
 };
