@@ -1,7 +1,7 @@
 /** What other kinds conclude from a ServiceAccount's Ready condition. Pure. */
 import { findCondition, type Readiness } from "../api/conditions.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
-import { type IamErrorCode, isUnanswered } from "../iam/errors.ts";
+import { isIamErrorCode, isUnanswered } from "../iam/errors.ts";
 
 /** Reasons in a ServiceAccount's conditions that other kinds evaluate; its own rules use these constants. */
 export const ACCOUNT_REASON = {
@@ -27,18 +27,6 @@ export type Standing =
   /** The account may belong to another object. */
   | "Uncertain";
 
-/** Reasons of a ServiceAccount whose call was rejected, or not answered in a readable form. */
-const REJECTED: ReadonlySet<string> = new Set<IamErrorCode>([
-  "Unauthenticated",
-  "PermissionDenied",
-  "NotFound",
-  "AlreadyExists",
-  "InvalidArgument",
-  "FailedPrecondition",
-  "MalformedResponse",
-  "MfaRequired",
-  "LoginPaused",
-]);
 const OWN: ReadonlySet<string> = new Set([
   ACCOUNT_REASON.inUse,
   ACCOUNT_REASON.notGranted,
@@ -53,7 +41,8 @@ export function accountStanding(account: ServiceAccount): Standing {
   const { reason = "" } = findCondition(status?.conditions, "Ready") ?? {};
   const isDeleted = metadata.deletionTimestamp !== undefined;
   if (isUsable(account) || (isDeleted && reason === ACCOUNT_REASON.inUse)) return "InCharge";
-  if (OWN.has(reason) || REJECTED.has(reason)) return "NotReady";
+  // A failed call is the reason if the console rejected it, or its response was unreadable.
+  if (OWN.has(reason) || isIamErrorCode(reason)) return "NotReady";
   return GONE.has(reason) ? "Gone" : "Uncertain";
 }
 

@@ -2,21 +2,27 @@ import type { Redacted } from "../util/redacted.ts";
 import type { Instant } from "../util/time.ts";
 
 /** A closed set: code switches over it exhaustively, and metrics use the codes as labels. */
-export type IamErrorCode =
-  | "Unauthenticated"
-  | "PermissionDenied"
-  | "NotFound"
-  | "AlreadyExists"
-  | "InvalidArgument"
-  | "RateLimited"
-  | "FailedPrecondition"
-  | "Unavailable"
-  | "Timeout"
-  | "MalformedResponse"
+const CODES = [
+  "Unauthenticated",
+  "PermissionDenied",
+  "NotFound",
+  "AlreadyExists",
+  "InvalidArgument",
+  "RateLimited",
+  "FailedPrecondition",
+  "Unavailable",
+  "Timeout",
+  "MalformedResponse",
   /** The login requires a second factor; no further login until the credentials change. */
-  | "MfaRequired"
+  "MfaRequired",
   /** Too many failed logins: no login is tried before `retryAt`. */
-  | "LoginPaused";
+  "LoginPaused",
+] as const;
+export type IamErrorCode = (typeof CODES)[number];
+
+export function isIamErrorCode(text: string): text is IamErrorCode {
+  return (CODES as readonly string[]).includes(text);
+}
 
 /** Whether a failure has this code because the console did not answer, or asked to wait. */
 export function isUnanswered(code: string): boolean {
