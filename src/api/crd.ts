@@ -4,7 +4,7 @@ import { ownEntry } from "../util/own-entry.ts";
 import { type CelRule, columnsOf, type Kind } from "./kind.ts";
 import { CATEGORY, GROUP, VERSION } from "./meta.ts";
 import { VALIDATIONS } from "./rule.ts";
-import { type StructuralSchema, toStructuralSchema } from "./structural-schema.ts";
+import { mapChildren, type StructuralSchema, toStructuralSchema } from "./structural-schema.ts";
 
 /** The kind determines the names of the CustomResourceDefinition and of its only version. */
 export function toCrd(kind: Kind) {
@@ -79,16 +79,7 @@ function withoutDefaultsAt(spec: StructuralSchema, field: string): StructuralSch
 }
 
 function withoutDefaults({ default: _, ...schema }: StructuralSchema): StructuralSchema {
-  const { properties, items } = schema;
-  return {
-    ...schema,
-    ...(items && { items: withoutDefaults(items) }),
-    ...(properties && {
-      properties: Object.fromEntries(
-        Object.entries(properties).map(([name, child]) => [name, withoutDefaults(child)]),
-      ),
-    }),
-  };
+  return mapChildren(schema, withoutDefaults);
 }
 
 /**

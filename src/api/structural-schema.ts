@@ -78,28 +78,31 @@ function dropAdditions(node: z.core.JSONSchema.BaseSchema): void {
   if (node.additionalProperties === false) delete node.additionalProperties;
 }
 
+/** Returns the schema with each schema directly below it changed. `step` is how the child's path continues. */
+export function mapChildren(
+  node: StructuralSchema,
+  change: (child: StructuralSchema, step: string) => StructuralSchema,
+): StructuralSchema {
+  const { properties, additionalProperties, items } = node;
+  return {
+    ...node,
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, child]) => [name, change(child, `.${name}`)]),
+      ),
+    }),
+    ...(additionalProperties && { additionalProperties: change(additionalProperties, ".*") }),
+    ...(items && { items: change(items, "[]") }),
+  };
+}
+
 /**
  * Returns the schema with its keywords in a fixed order, so that generated files are stable. Throws on unknown
  * keywords.
  */
 function ordered(node: StructuralSchema, path: string): StructuralSchema {
   assertKnown(node, path);
-  const { properties, additionalProperties, items } = node;
-  const all: StructuralSchema = {
-    ...node,
-    ...(properties && {
-      properties: Object.fromEntries(
-        Object.entries(properties).map(([name, child]) => [
-          name,
-          ordered(child, `${path}.${name}`),
-        ]),
-      ),
-    }),
-    ...(additionalProperties && {
-      additionalProperties: ordered(additionalProperties, `${path}.*`),
-    }),
-    ...(items && { items: ordered(items, `${path}[]`) }),
-  };
+  const all = mapChildren(node, (child, step) => ordered(child, `${path}${step}`));
   return Object.fromEntries(
     KEYWORDS.filter((key) => all[key] !== undefined).map((key) => [key, all[key]]),
   );
