@@ -1,9 +1,5 @@
-/** The operator's kinds by name, with the type of each. */
-import type { ApiKey } from "../../src/api/api-key.ts";
-import type { ClusterConnection, Connection } from "../../src/api/connection.ts";
-import type { PolicyBinding } from "../../src/api/policy-binding.ts";
-import type { ResourceQuotaExport } from "../../src/api/resource-quota-export.ts";
-import type { ServiceAccount } from "../../src/api/service-account.ts";
+/** The resource type of each of the operator's kinds. */
+import type { Kinds } from "../../src/api/kinds.ts";
 import {
   apiKeyType,
   clusterConnectionType,
@@ -12,8 +8,9 @@ import {
   resourceQuotaExportType,
   serviceAccountType,
 } from "../../src/controllers/resource-types.ts";
+import type { ResourceType } from "../../src/kube/resource.ts";
 
-export const types = {
+export const types: { readonly [K in keyof Kinds]: ResourceType<Kinds[K]> } = {
   ClusterConnection: clusterConnectionType,
   Connection: connectionType,
   ServiceAccount: serviceAccountType,
@@ -21,12 +18,3 @@ export const types = {
   PolicyBinding: policyBindingType,
   ResourceQuotaExport: resourceQuotaExportType,
 };
-
-export interface Kinds {
-  ClusterConnection: ClusterConnection;
-  Connection: Connection;
-  ServiceAccount: ServiceAccount;
-  ApiKey: ApiKey;
-  PolicyBinding: PolicyBinding;
-  ResourceQuotaExport: ResourceQuotaExport;
-}

@@ -1,10 +1,11 @@
 /** Objects of one namespace, as a user or an administrator reads and changes them. */
 import { findCondition } from "../../src/api/conditions.ts";
+import type { Kinds } from "../../src/api/kinds.ts";
 import { API_VERSION, annotations as known } from "../../src/api/meta.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import type { KubeObject, ResourceType } from "../../src/kube/resource.ts";
 import { namespaceType, type Secret, secretType } from "../../src/kube/resource-types.ts";
-import { type Kinds, types } from "./kinds.ts";
+import { types } from "./kinds.ts";
 import { until } from "./until.ts";
 
 type Kind = keyof Kinds;
@@ -26,7 +27,7 @@ export class Objects {
   }
 
   type<K extends Kind>(kind: K): ResourceType<Kinds[K]> {
-    return types[kind] as unknown as ResourceType<Kinds[K]>;
+    return types[kind];
   }
 
   /** Creates or changes an object. */
@@ -177,7 +178,7 @@ export class Objects {
     return until(() => `${told()}\n${this.logs.slice(-15).join("")}`, holds, timeoutMs, 25);
   }
 
-  /** Without an operator, nobody else removes finalizers; a namespace that cannot go keeps the servers busy. */
+  /** Removes finalizers, which no operator does any more: a namespace that cannot be deleted keeps the servers busy. */
   async deleteNamespace(): Promise<void> {
     const { namespace, kube } = this;
     for (const type of Object.values(types).filter((each) => each.namespaced) as ResourceType[]) {

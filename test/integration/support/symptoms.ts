@@ -1,7 +1,8 @@
 /** Things that go wrong, each broken on purpose in one of two worlds: with a Connection, or with a ClusterConnection. */
+
+import type { Kinds } from "../../../src/api/kinds.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../../tools/iam-server/seed.ts";
-import type { Kinds } from "../../real-world/kinds.ts";
 import type { World } from "../../real-world/world.ts";
 
 export interface Symptom {
