@@ -63,7 +63,7 @@ export type ServerFault = z.infer<(typeof SERVER_FAULTS)[number]>;
 
 export type Refusal = Extract<ServerFault, { kind: "Refuse" }>;
 
-/** Answers that are no answer to any call. */
+/** Answers that fit no call. */
 export const GARBLED = {
   NotJson: "<html>",
   WrongType: '{"result":7,"metadata":[],"keyId":{},"secret":9}',

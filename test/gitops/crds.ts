@@ -19,7 +19,7 @@ export async function applyCrds(
   await vi.waitFor(served, { timeout: 60_000, interval: 200 });
 }
 
-/** The folder of a module's sources, which nobody may change. */
+/** The folder of a module's sources, which is read-only. */
 export async function sourceOf(module: string): Promise<string> {
   const { stdout } = await promisify(execFile)("go", ["mod", "download", "-json", module], {
     cwd: import.meta.dirname,

@@ -43,7 +43,7 @@ export async function startServers(): Promise<OwnServers> {
   }
 }
 
-/** Servers that somebody else has started, and ends with `stop`. */
+/** Connects to running servers. `stop` is called last when they are closed. */
 export async function connectServers<Plane extends Cluster>(
   cluster: Plane,
   stop: () => Promise<void>,

@@ -194,7 +194,7 @@ describe("conditions", () => {
     expect(await status()).toBe(200);
   });
 
-  test("nobody gets through while it does not listen", async () => {
+  test("connections are refused while it does not listen", async () => {
     await server.faults.setListening(false);
     await expect(list()).rejects.toThrow();
     await server.faults.setListening(true);

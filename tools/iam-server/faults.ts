@@ -137,7 +137,7 @@ export class ActiveFault implements Fault {
     return this.#reached.promise;
   }
 
-  /** Resolves when somebody lets held calls go on. */
+  /** Resolves when held calls may go on. */
   get released(): Promise<void> {
     return this.#released.promise;
   }

@@ -197,7 +197,7 @@ export const accountStories: readonly Story[] = [
     world.expect("none was created", world.calls("createServiceAccount"), 0);
     world.expect("its policies stay", boundTo(world, theirs), [MEMBER]);
   }),
-  story("an account of the same name in another project is no obstacle", async (world) => {
+  story("an account of the same name in another project does not matter", async (world) => {
     createInConsole(world, { name: `team-a-${ACCOUNT}`, projectId: otherProjectId });
     await world.begin();
     await world.expectReady();

@@ -71,7 +71,7 @@ export const planStories: readonly Story[] = [
       world.expect("nothing is written", writes(world), before);
       world.annotate(type, name, { [annotations.planOnly]: null });
       await world.pass(MINUTE);
-      world.expect("there is no plan any more", planOf(world, type, name), undefined);
+      world.expect("the plan is gone", planOf(world, type, name), undefined);
       const done = writes(world).slice(before.length);
       for (const operation of operations) world.expect(operation, done.includes(operation));
     }),

@@ -215,7 +215,7 @@ describe("the overlap", () => {
     ["Pods cannot be read", { known: unread }],
     ["before the first count", {}],
     ["the count is of another content", { known: counted(0, { hash: "x" }) }],
-    ["nobody counts", { mode: "none" }],
+    ["consumers are not counted", { mode: "none" }],
     ["an earlier count of another content", { known: unread, status: older }],
     ["the key has expired: nothing to end", { known: counted(1), expirationTime: NOW }],
   ])("lasts: %s", (_, given) => {

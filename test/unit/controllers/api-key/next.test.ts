@@ -97,7 +97,9 @@ test.each(
     QueueForAccount: {
       "an unexplained attempt of another ApiKey": snapshot({ unsettledPeer: "b" }),
     },
-    ReadTarget: { "a Secret that nobody lists": snapshot({ target: { kind: "Unlisted" } }) },
+    ReadTarget: {
+      "a Secret that the watch does not list": snapshot({ target: { kind: "Unlisted" } }),
+    },
     RecordIntent: { "all is checked": having(prechecked, snapshot()) },
     IssueKey: { "the intent of this run": having({ intentRecorded: "a1" }, trying()) },
     StartRecovery: {
@@ -133,7 +135,7 @@ test.each(
     },
     ListLateKeys: { "a key that appeared late": delivered({ lateKeys: [late] }) },
     ListUnlistedKey: {
-      "an older staged pair that nobody knows": delivered({
+      "an older staged pair that no status lists": delivered({
         target: holding(pair(3)),
         staging: two,
         status: { current: current(3) },

@@ -72,9 +72,9 @@ describe("an edited list of names", () => {
   test.each([
     ["no JSON", "{"],
     ["of another shape", '{"labels":{"team":"a"}}'],
-    ["with names that are no texts", '{"labels":[1],"annotations":[null]}'],
+    ["with names that are not strings", '{"labels":[1],"annotations":[null]}'],
     ["empty", ""],
-  ])("%s: nothing is dropped, and it is written anew", (_, text) => {
+  ])("%s: no name is dropped, and the annotation is written again", (_, text) => {
     const stored = { labels: { team: "a" }, annotations: { [annotations.templateNames]: text } };
     expect(droppedNames(stored, {})).toEqual({ labels: [], annotations: [] });
     expect(listsSameNames(stored, {})).toBe(false);

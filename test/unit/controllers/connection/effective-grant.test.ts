@@ -75,7 +75,7 @@ test.each<[string, Grant, boolean, string?, Record<string, string>?]>([
   ["at once", grant(teamA), true, "0s"],
   ["not if the connection says Never", grant(teamA), false, "Never"],
   ["not if a selector may match unknown labels (S11)", selecting, false],
-  ["a selector that does not match has no say", selecting, true, "10m", {}],
+  ["a selector that does not match changes nothing", selecting, true, "10m", {}],
 ])("withdrawn policies are unbound: %s", (_, other, expected, gracePeriod, labels) => {
   const grants = granting([grant(teamA, { policyIds: ["p1"] }), other], gracePeriod);
   expect(effectiveGrant(grants, "team-a", labels)?.withdrawsPolicies).toBe(expected);

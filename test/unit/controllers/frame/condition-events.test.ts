@@ -27,7 +27,7 @@ test.each<[string, readonly Condition[] | undefined, readonly Condition[], strin
   ["an object that stays stalled is silent", claimed, claimed],
   ["no longer ready warns", synced, said("Reconciling", "Down"), "Warning Down"],
   ["an object that is ready after it had stalled says so", claimed, synced, "Normal Synced"],
-  ["suspending is no trouble", pending, paused],
+  ["suspending is not a failure", pending, paused],
   ["nor is it to resume", paused, synced],
   ["a condition of the kind warns when it turns False", accepted, refused, "Warning KeyRefused"],
 ])("%s", (_, before, after, ...events) => {

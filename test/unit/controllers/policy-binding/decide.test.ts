@@ -19,7 +19,7 @@ const cases: Case[] = [
   ["the union of all bindings is submitted", kept, ["p1 p2 new", "p2 p3 new"], "", "p1 p2 p3"],
   ["nothing is submitted if the console is as declared", kept, ["p1"], "p1"],
   ["foreign policies stay under Keep", kept, ["p1 new"], "f", "f p1"],
-  ["foreign policies alone are no reason to write under Keep", kept, ["p1"], "p1 f"],
+  ["under Keep, foreign policies alone cause no write", kept, ["p1"], "p1 f"],
   ["foreign policies go under Remove", removing, ["p1"], "p1 f", "p1"],
   ["a policy that a spec no longer names goes", kept, ["p1, on record: p1 p2"], "p1 p2", "p1"],
   ["a deleted binding takes its policies along", kept, ["p1", "p2 revoking"], "p1 p2 f", "p1 f"],

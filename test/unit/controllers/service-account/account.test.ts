@@ -11,7 +11,7 @@ import { account } from "./objects.ts";
 test.each<[string, Partial<KnownAccount>, string]>([
   ["an active account is ready", {}, "Ready Created"],
   ["an imported one too", { origin: "Imported" }, "Ready Imported"],
-  ["a state that the console does not show is no obstacle", { state: undefined }, "Ready Created"],
+  ["a state that the console does not show is accepted", { state: undefined }, "Ready Created"],
   ["any other state is", { state: "locked" }, "Stalled ServiceAccountNotActive"],
   ["without its tpn nothing can be bound", { tpn: undefined }, "Reconciling TpnUnknown"],
 ])("%s", (_, changes, found) => {

@@ -38,11 +38,11 @@ const ofNamespace = { isOfCluster: false };
 const inOther = { scope: { ...scope, orgId: "org-2" } };
 
 test.each<[string, readonly Claim[], string]>([
-  ["nobody claims it", [], ""],
+  ["without a claim", [], ""],
   ["the oldest wins", [imports("b", 2), imports("a", 1)], "a"],
   ["the oldest of those that have it wins", [has("b", 2), has("a", 1)], "a"],
   ["of one age the first uid wins", [imports("b", 1), imports("a", 1)], "a"],
-  ["one that may not import blocks nobody", [imports("a", 1, ungranted), imports("b", 2)], "b"],
+  ["one that may not import blocks no other", [imports("a", 1, ungranted), imports("b", 2)], "b"],
   ["one without the right keeps what it has", [has("a", 1, ungranted), imports("b", 2)], "a"],
   ["one that has it keeps it from an older one", [imports("a", 1), has("b", 2)], "b"],
   ["it keeps it without its connection", [has("a", 1, unusable), imports("b", 2)], "a"],

@@ -82,7 +82,7 @@ const claimed = {
 
 test.each<[string, Given, string]>([
   ["an object without an account is looked for", {}, "ListAccounts"],
-  ["an object whose account nobody knows goes at once", { listing: none }, "Released"],
+  ["an object whose account is unknown is released at once", { listing: none }, "Released"],
   ["an account that may be its own is named", { listing: unclear }, "Released CleanupIncomplete"],
   ["an object that may have an account waits", { done: unanswered }, "Waiting Unavailable"],
   ["users come before that", { users, done: unanswered }, "Waiting InUse"],
