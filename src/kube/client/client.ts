@@ -78,7 +78,10 @@ export interface KubeClient {
     object: T,
     options?: WriteOptions,
   ): Promise<T>;
-  /** Resolves even if the object no longer exists. Rejects with Conflict if a precondition fails. */
+  /**
+   * Resolves even if the object no longer exists, but a NotFound is confirmed by a read. Rejects with Conflict if a
+   * precondition fails.
+   */
   delete(
     type: ResourceType,
     key: ObjectKey,

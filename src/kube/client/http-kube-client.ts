@@ -187,12 +187,32 @@ class HttpKubeClient implements KubeClient {
     preconditions: Preconditions,
     options: WriteOptions = {},
   ): Promise<void> {
-    await this.#mutate(type, options, {
-      attempted: describe("delete", type, key),
-      method: "DELETE",
-      path: objectPath(type, key),
-      body: deleteOptions(preconditions, options),
-    }).catch(absentAsUndefined);
+    const attempted = describe("delete", type, key);
+    try {
+      await this.#mutate(type, options, {
+        attempted,
+        method: "DELETE",
+        path: objectPath(type, key),
+        body: deleteOptions(preconditions, options),
+      });
+    } catch (error) {
+      absentAsUndefined(error);
+      await this.#confirmAbsence(type, key, attempted, preconditions, options);
+    }
+  }
+
+  /** After a false NotFound, an object that still exists would never be deleted: its owner no longer looks. */
+  async #confirmAbsence(
+    type: ResourceType,
+    key: ObjectKey,
+    attempted: string,
+    { uid }: Preconditions,
+    { signal }: WriteOptions,
+  ): Promise<void> {
+    const current = await this.get(type, key, signal === undefined ? {} : { signal });
+    if (current === undefined || (uid !== undefined && current.metadata.uid !== uid)) return;
+    const message = `${attempted}: the server answered NotFound, but the object exists`;
+    throw new KubeError("Unavailable", message);
   }
 
   async #write<T extends KubeObject>(

@@ -362,6 +362,14 @@ export const endingStories: readonly Story[] = [
     await world.pass(2 * MINUTE);
     world.expect("it is gone", world.sim.get(apiKeyType, "ci"), undefined);
   }),
+  unready("a 404 of a proxy does not leave the Secret of a deleted ApiKey", async (world) => {
+    await world.begin();
+    world.fault("delete secrets", refused(404));
+    world.sim.delete(apiKeyType, "ci");
+    await world.pass(2 * MINUTE);
+    world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
+    world.expect("so is its Secret", world.sim.get(secretType, "ci"), undefined);
+  }),
   story("one 404 does not make an account gone", async (world) => {
     await world.begin();
     world.fault("getServiceAccount", refused(404));

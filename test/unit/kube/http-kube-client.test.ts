@@ -329,9 +329,18 @@ describe("absence", () => {
   const absent = { status: 404, body: { kind: "Status", code: 404, reason: "NotFound" } };
 
   test("is no error where the API server says so", async () => {
-    const { client } = clientFor(absent, absent);
+    const { client } = clientFor(absent, absent, absent);
     expect(await client.get(configMapType, key)).toBeUndefined();
     await client.delete(configMapType, key, {});
+  });
+
+  test("of a deleted object is confirmed by a read", async () => {
+    const found = { body: { ...thing, metadata: { ...thing.metadata, uid: "u" } } };
+    const { client } = clientFor(absent, found, absent, found, absent, { status: 500 });
+    const deletion = (uid: string) => client.delete(configMapType, key, { uid });
+    expect((await refusalOf(deletion("u"))).code).toBe("Unavailable");
+    await deletion("of an earlier object");
+    expect((await refusalOf(deletion("u"))).code).toBe("Unavailable");
   });
 
   test("is not believed of a proxy, nor of a kind that is not installed", async () => {
