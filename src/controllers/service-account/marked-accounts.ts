@@ -31,8 +31,8 @@ export class MarkedAccounts {
     const before = this.#byConnection.get(connection);
     const found = new Map<string, { key: ObjectKey; accounts: MarkedAccount[] }>();
     for (const { saId, description = "" } of accounts) {
-      const marker = markerOf(description);
-      if (marker === undefined || isNamed(saId)) continue;
+      const marker = isNamed(saId) ? undefined : markerOf(description);
+      if (marker === undefined) continue;
       const key = { namespace: marker.namespace, name: marker.name };
       const entry = found.get(keyText(key)) ?? { key, accounts: [] };
       entry.accounts.push({ saId, description });
