@@ -173,23 +173,6 @@ export const accountStories: readonly Story[] = [
     world.sim.setAccountStatusInConsole(account?.saId ?? "", "active");
     await world.pass(2 * MINUTE);
   }),
-  story("after a restart, a list of new keys comes no sooner than without it", async (world) => {
-    const status = () => world.sim.get(serviceAccountType, ACCOUNT)?.status as Tree;
-    await world.begin();
-    await world.pass(MINUTE);
-    world.rotate("one");
-    await world.pass(5 * SECOND);
-    world.rotate("two");
-    await world.pass(5 * SECOND);
-    const before = status().liveKeyIds;
-    world.happens({ kind: "Stop" });
-    await world.pass(15 * SECOND);
-    world.expect("it is not there yet", status().liveKeyIds, before);
-    await world.pass(20 * SECOND);
-    const liveKeyIds = status().liveKeyIds as string[];
-    const { current } = world.key().status ?? {};
-    world.expect("the key is listed", liveKeyIds.includes(current?.keyId ?? ""));
-  }),
   story("a creation that a gateway does late is not repeated", async (world) => {
     world.fault("createServiceAccount", { kind: "LateCommit", ms: 12 * SECOND, status: 504 });
     await world.begin();

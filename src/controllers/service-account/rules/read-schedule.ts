@@ -1,12 +1,10 @@
 /** When an account is read from the console, and when all accounts are listed. Pure. */
 
-import { findCondition } from "../../../api/conditions.ts";
 import { DAY, HOUR, type Instant, MINUTE, parseDuration, SECOND } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
 import { consoleURLOf } from "./desired-account.ts";
-import type { AccountRead, AccountSnapshot, KnownAccount, ListTimes } from "./snapshot.ts";
-import { accountStatusCodec } from "./status.ts";
+import type { AccountSnapshot, KnownAccount, ListTimes } from "./snapshot.ts";
 
 /** Maximum share of the connection's rate limit for reading its accounts. */
 const POLL_SHARE = 0.2;
@@ -41,23 +39,15 @@ export function isReadDue(account: KnownAccount, snapshot: AccountSnapshot, now:
   const { lastRead } = state;
   const consoleURL = consoleURLOf(snapshot);
   const isProven = account.consoleURL === consoleURL || lastRead?.finding !== undefined;
-  const generation = lastRead?.generation ?? object.status?.observedGeneration;
   return (
     request !== undefined ||
     !isProven ||
-    generation !== (object.metadata.generation ?? 0) ||
-    (lastRead !== undefined && isOfOther(lastRead, account, consoleURL)) ||
-    keyRequests.some((each) => lastRead?.keyRequests.includes(each) !== true) ||
+    lastRead?.generation !== (object.metadata.generation ?? 0) ||
+    lastRead.saId !== account.saId ||
+    lastRead.consoleURL !== consoleURL ||
+    keyRequests.some((each) => !lastRead.keyRequests.includes(each)) ||
     now >= nextReadTime(snapshot, now)
   );
-}
-
-function isOfOther(
-  lastRead: AccountRead,
-  { saId }: KnownAccount,
-  consoleURL: string | undefined,
-): boolean {
-  return lastRead.saId !== saId || lastRead.consoleURL !== consoleURL;
 }
 
 /**
@@ -65,35 +55,18 @@ function isOfOther(
  * read was too early for.
  */
 export function nextReadTime(snapshot: AccountSnapshot, now: Instant): Instant {
-  const { state, keyRecoveryTime } = snapshot;
-  if (state.lastRead === undefined) return firstReadTime(snapshot, now);
+  const { state, unlistedKeyTime, keyRecoveryTime } = snapshot;
+  if (state.lastRead === undefined) return now;
   const { startTime, nextTime } = state.lastRead;
-  return Math.min(
-    nextTime,
-    hasNewKeys(snapshot, startTime, now) ? startTime + KEYS_READ_MS : nextTime,
-    afterRecovery(keyRecoveryTime, startTime) ?? nextTime,
-  );
-}
-
-/**
- * After a start: at once, except that for an account that is Ready, a list of new keys waits as long as it would have
- * waited without the restart.
- */
-function firstReadTime(snapshot: AccountSnapshot, now: Instant): Instant {
-  const { status } = snapshot.object;
-  const isReady = findCondition(status?.conditions, "Ready")?.status === "True";
-  const { lastKeyListTime: listTime } = accountStatusCodec.decode(status);
-  return isReady && listTime !== undefined && listTime <= now && hasNewKeys(snapshot, listTime, now)
-    ? listTime + KEYS_READ_MS
-    : now;
-}
-
-function hasNewKeys({ unlistedKeyTime }: AccountSnapshot, since: Instant, now: Instant): boolean {
-  return (
+  const isOutdated =
     unlistedKeyTime !== undefined &&
     unlistedKeyTime <= now &&
     // Times in a status have whole seconds.
-    unlistedKeyTime >= Math.floor(since / SECOND) * SECOND
+    unlistedKeyTime >= Math.floor(startTime / SECOND) * SECOND;
+  return Math.min(
+    nextTime,
+    isOutdated ? startTime + KEYS_READ_MS : nextTime,
+    afterRecovery(keyRecoveryTime, startTime) ?? nextTime,
   );
 }
 

@@ -179,7 +179,7 @@ function requeueAfterMs(
   { now }: ClockReading,
 ): number | undefined {
   if ("afterMs" in readiness) return readiness.afterMs;
-  if (isDeleting(snapshot) || snapshot.account === undefined) return undefined;
+  if (isDeleting(snapshot) || state.lastRead === undefined) return undefined;
   const after = { ...snapshot, state };
   const lookTime = nextReadTime(after, now);
   const nextTime = Math.min(lookTime, nextListTime(after, now) ?? lookTime);

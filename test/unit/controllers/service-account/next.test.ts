@@ -5,7 +5,6 @@ import { attemptId, describeAccount } from "../../../../src/controllers/marker.t
 import { next } from "../../../../src/controllers/service-account/rules/next.ts";
 import type { AccountAction } from "../../../../src/controllers/service-account/rules/snapshot.ts";
 import type { IamServiceAccount } from "../../../../src/iam/model.ts";
-import { toIso8601 } from "../../../../src/util/time.ts";
 import {
   account,
   accountName,
@@ -34,28 +33,7 @@ const ofHour = { ...lastRead, startTime: NOW - 30_000, nextTime: NOW + 3_600_000
 const changed = serviceAccount({ metadata: { generation: 2 } });
 const unheld = serviceAccount({ metadata: { finalizers: [] } });
 const idle = { account, state };
-const ready = {
-  type: "Ready",
-  status: "True",
-  reason: "Created",
-  message: "",
-  lastTransitionTime: toIso8601(NOW),
-} as const;
 const elsewhere = "https://fake.example.com";
-
-/** After a restart: the status has a list of `listAgo` ms ago, and a key came into use `keyAgo` ms ago. */
-const restarted = (listAgo: number, keyAgo: number | undefined, changes: object = {}): Given => ({
-  account,
-  object: serviceAccount({
-    status: {
-      conditions: [ready],
-      observedGeneration: 1,
-      lastKeyListTime: toIso8601(NOW - listAgo),
-      ...changes,
-    },
-  }),
-  unlistedKeyTime: keyAgo === undefined ? undefined : NOW - keyAgo,
-});
 
 type Case = [string, Given, string];
 
@@ -106,21 +84,6 @@ test.each<Case>([
   ],
   ["one to another attempt says nothing", { attempt, state: created("other") }, "ListAccounts"],
   ["a known account is read after a start", { account }, "GetAccount sa-1"],
-  ["after a restart, a list of new keys waits", restarted(29_000, 5_000), "Settled"],
-  ["no longer than without it", restarted(30_000, 5_000), "GetAccount sa-1"],
-  ["not if no key is new", restarted(29_000, 29_500), "GetAccount sa-1"],
-  ["nor if there is none", restarted(29_000, undefined), "GetAccount sa-1"],
-  ["nor if the clock was wrong", restarted(-60_000, -90_000), "GetAccount sa-1"],
-  [
-    "nor if the account was not Ready",
-    restarted(29_000, 5_000, { conditions: [] }),
-    "GetAccount sa-1",
-  ],
-  [
-    "nor if the spec has changed",
-    restarted(29_000, 5_000, { observedGeneration: 0 }),
-    "GetAccount sa-1",
-  ],
   ["an idle run asks nothing", idle, "Settled"],
   ["a changed spec reads again", { ...idle, object: changed }, "GetAccount sa-1"],
   ["a request reads again", { ...idle, request: "now" }, "GetAccount sa-1"],
