@@ -12,7 +12,7 @@ import type {
 import { isJsonObject, type JsonObject } from "./json.ts";
 import { payloadOf, readWholeListing } from "./listing.ts";
 import { ShapeError } from "./shape-error.ts";
-import { isConsoleId, isOneLine, LONGEST_TEXT } from "./texts.ts";
+import { isConsoleId, isOneLine, isText } from "./texts.ts";
 
 /** A list with more keys, or longer key names, than a status can hold counts as unreadable. */
 const MAX_KEYS = 10_000;
@@ -94,10 +94,6 @@ function readFields<Name extends string>(
     if (isReadable(value)) readable[name] = value;
   }
   return readable;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value.length <= LONGEST_TEXT;
 }
 
 function isTpn(value: unknown): value is string {

@@ -22,6 +22,11 @@ export function isOneLine(value: unknown): value is string {
   );
 }
 
+/** Whether the value is a text short enough to keep. */
+export function isText(value: unknown): value is string {
+  return typeof value === "string" && value.length <= LONGEST_TEXT;
+}
+
 /** The first of these fields with a text that is neither empty nor longer than `LONGEST_TEXT`. */
 export function firstText(
   record: Readonly<Record<string, unknown>>,
@@ -29,7 +34,7 @@ export function firstText(
 ): string | undefined {
   for (const name of names) {
     const value = ownEntry(record, name);
-    if (typeof value === "string" && value !== "" && value.length <= LONGEST_TEXT) return value;
+    if (isText(value) && value !== "") return value;
   }
   return undefined;
 }

@@ -139,11 +139,11 @@ class HttpKubeClient implements KubeClient {
     type: ResourceType,
     object: KubeObject & object,
     attempted: string,
-    { signal }: WriteOptions,
+    options: WriteOptions,
   ): Promise<KubeObject & object> {
     const { uid, resourceVersion } = object.metadata;
     if (uid === undefined || resourceVersion !== undefined) return object;
-    const current = await this.get(type, keyOf(object), signal === undefined ? {} : { signal });
+    const current = await this.get(type, keyOf(object), options);
     if (current === undefined)
       throw new KubeError("NotFound", `${attempted}: the object does not exist`);
     const { metadata } = current;
@@ -207,9 +207,9 @@ class HttpKubeClient implements KubeClient {
     key: ObjectKey,
     attempted: string,
     { uid }: Preconditions,
-    { signal }: WriteOptions,
+    options: WriteOptions,
   ): Promise<void> {
-    const current = await this.get(type, key, signal === undefined ? {} : { signal });
+    const current = await this.get(type, key, options);
     if (current === undefined || (uid !== undefined && current.metadata.uid !== uid)) return;
     const message = `${attempted}: the server answered NotFound, but the object exists`;
     throw new KubeError("Unavailable", message);
