@@ -44,17 +44,8 @@ export function report(
       },
     ],
     events: clockEvents(object.status, status).map((event) => ({ object, event })),
-    requeueAfterMs: Math.min(
-      jittered(isFinal ? CHECK_READY_MS : CHECK_UNREADY_MS, SPREAD, at.fraction),
-      loginPauseMs(snapshot, at.now),
-    ),
+    requeueAfterMs: jittered(isFinal ? CHECK_READY_MS : CHECK_UNREADY_MS, SPREAD, at.fraction),
   };
-}
-
-/** Milliseconds until the next login after a rejected login; infinite if no login is paused. */
-function loginPauseMs({ session }: ConnectionSnapshot, now: Instant): number {
-  const until = session?.usable === false ? session.refusal?.until : undefined;
-  return until === undefined || until <= now ? Number.POSITIVE_INFINITY : until - now;
 }
 
 function readinessOf(
