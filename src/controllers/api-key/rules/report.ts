@@ -54,7 +54,7 @@ export function report(
             checkMs(progress.snapshot, at, timing),
             pairCheckMs(progress.snapshot, outcome, at, timing),
             patienceMs(progress.snapshot, at, timing),
-            lateKeysMs(progress.snapshot, outcome),
+            lateKeysMs(progress),
           ),
   };
 }
@@ -173,9 +173,9 @@ function waitMs(outcome: Outcome): number {
   return ("afterMs" in outcome ? outcome.afterMs : undefined) ?? Number.POSITIVE_INFINITY;
 }
 
-/** Retries late keys that were left over: another run was listing lost keys of the account, or there was no room. */
-function lateKeysMs({ lateKeys }: ApiKeySnapshot, { kind }: Outcome): number {
-  return lateKeys.length === 0 || kind === "Suspended" ? Number.POSITIVE_INFINITY : MINUTE;
+/** Retries late keys that the run has left over, because another run was listing lost keys of the account. */
+function lateKeysMs({ snapshot: { lateKeys }, done }: ApiKeyProgress): number {
+  return lateKeys.length > 0 && done.defersLateKeys === true ? MINUTE : Number.POSITIVE_INFINITY;
 }
 
 /** Reads a Secret at intervals if the watch does not cover it: the watch covers only the operator's Secrets. */

@@ -5,7 +5,7 @@ import type { ApiKeySnapshot } from "../../../../src/controllers/api-key/rules/s
 import type { Outcome } from "../../../../src/controllers/frame/rules/outcome.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
-import { DAY, HOUR } from "../../../../src/util/time.ts";
+import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
 import {
   account,
   at,
@@ -239,11 +239,14 @@ describe("the next run", () => {
   });
   const invalid = new KubeError("Invalid", "immutable");
   const denied = new IamError("PermissionDenied", "no", { operation: "disableKey" });
+  const late = delivered({ lateKeys: [{ keyId: "sak_9", attemptId: "a9" }] });
   const refusal = { failedRevocations: new Map([["sak_0", denied]]) };
 
   test.each([
     ["after a wait", delivered(), { ...blocked, afterMs: 7 }, {}, 7],
     ["at the check of the Secret", delivered(), rest, {}, timing.secretCheckMs],
+    ["where another run lists lost keys", late, rest, { defersLateKeys: true }, MINUTE],
+    ["where late keys have no room", late, rest, {}, timing.secretCheckMs],
     ["where an invalid Secret may go away", delivered(), failed(invalid), {}, timing.secretCheckMs],
     ["where a key cannot be ended", delivered(), failed(denied), refusal, timing.secretCheckMs],
     ["where a deletion is refused", snapshot(gone), failed(denied), {}, 30_000],
