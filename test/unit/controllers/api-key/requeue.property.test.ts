@@ -14,7 +14,15 @@ import { apiKeySteps } from "../../../../src/controllers/api-key/steps/steps.ts"
 import { reconciling, stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { DAY, toIso8601 } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
-import { ago, expectRequeued, maybe, type Rules, rarely, type Situation } from "../requeue.ts";
+import {
+  ago,
+  expectRequeued,
+  maybe,
+  mostly,
+  type Rules,
+  rarely,
+  type Situation,
+} from "../requeue.ts";
 import * as keys from "./builders.ts";
 
 const { NOW, timing } = keys;
@@ -27,7 +35,7 @@ const rules: Rules<ApiKeyKind> = {
 };
 const spec: fc.Arbitrary<ApiKeySpec> = fc
   .record({
-    suspend: fc.constantFrom(false, false, false, true),
+    suspend: mostly(false, true),
     expiresInDays: fc.constantFrom(1, 30, 90),
     maxIssuesPerDay: fc.constantFrom(1, 4),
     rotation: fc.constantFrom(
@@ -51,6 +59,7 @@ const account = fc.oneof(
   fc.constantFrom(reconciling("ServiceAccountNotReady", "wait"), stalled("NotGranted", "wait")),
 );
 const before = ago.map((ms) => NOW - ms);
+const recently = fc.nat(timing.deletionPatienceMs).map((ms) => NOW - ms);
 const rejectionOf = (keyId: string) => rarely(ago.map((ms) => ({ keyId, since: 1_000_000 - ms })));
 const current = fc
   .record({ age: ago, days: fc.constantFrom(1, 90), verificationTime: maybe(before) })
@@ -91,7 +100,6 @@ const targets: Readonly<Record<string, Target>> = {
   foreign: () => keys.foreign(),
 };
 const absent = { kind: "Absent" } as const;
-const now = fc.constantFrom(undefined, undefined, "now");
 const rejected = new Map([
   ["sak_1", false],
   ["sak_2", false],
@@ -102,10 +110,8 @@ const situations = fc
     spec,
     account,
     status,
-    target: fc.constantFrom("held", "held", "held", "held", ...Object.keys(targets)),
-    staging: fc.constantFrom(
-      absent,
-      absent,
+    target: mostly("held", ...Object.keys(targets)),
+    staging: mostly<ApiKeySnapshot["staging"]>(
       absent,
       keys.staged(keys.pair(2)),
       keys.foreign(false),
@@ -114,27 +120,27 @@ const situations = fc
     rejection: rejectionOf("sak_1"),
     pendingRejection: rejectionOf("sak_2"),
     lastCheckTime: maybe(before),
-    unsettledPeer: fc.constantFrom(undefined, undefined, "peer"),
+    unsettledPeer: mostly(undefined, "peer"),
     secretsAreWatched: fc.boolean(),
-    blocked: rarely(before),
-    deletingSince: rarely(before),
-    rotateToken: now,
-    reconcile: now,
-    done: fc.constantFrom(undefined, undefined, undefined, done),
+    deletion: rarely(fc.record({ since: before, blocked: maybe(recently) })),
+    rotateToken: mostly(undefined, "now"),
+    reconcile: mostly(undefined, "now"),
+    done: mostly(undefined, done),
   })
   .map((drawn): Situation<ApiKeyKind> => {
-    const { account, target, blocked, deletingSince, rotateToken, reconcile, done, ...rest } =
-      drawn;
+    const { account, target, deletion, rotateToken, reconcile, done, ...rest } = drawn;
     const { object, self } = keys.snapshot();
     const metadata = {
       ...object.metadata,
       annotations: reconcile === undefined ? {} : { [annotations.reconcileRequestedAt]: reconcile },
-      ...(deletingSince !== undefined && { deletionTimestamp: toIso8601(deletingSince) }),
+      ...(deletion && { deletionTimestamp: toIso8601(deletion.since) }),
     };
+    // The deadline of a suspended deletion does not run.
+    const blocked = rest.spec.suspend ? undefined : deletion?.blocked;
     const snapshot = keys.snapshot({
       ...rest,
       object: blockedSince({ ...object, metadata }, blocked),
-      self: { ...self, deletingSince, rotateToken },
+      self: { ...self, deletingSince: deletion?.since, rotateToken },
       account: account.kind === "Ready" ? { ...keys.account, ...account } : account,
       target: (targets[target] ?? (() => absent))(rest.spec, rest.status.current),
     });

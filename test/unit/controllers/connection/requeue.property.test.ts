@@ -10,7 +10,8 @@ import type {
 import { connectionSteps } from "../../../../src/controllers/connection/steps/steps.ts";
 import { clusterConnectionType } from "../../../../src/controllers/resource-types.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
-import { ago, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
+import { HOUR } from "../../../../src/util/time.ts";
+import { ago, expectRequeued, mostly, type Rules, rarely, type Situation } from "../requeue.ts";
 import { credentials, identity, snapshot as inOrder, NOW, session } from "./snapshot.ts";
 
 const rules: Rules<ConnectionKind> = {
@@ -30,24 +31,24 @@ const failed = (reason: "LoginFailed" | "ConsoleUnavailable"): ConnectionDone =>
 });
 const situations = fc
   .record({
-    spec: fc.constantFrom<ConnectionSnapshot["spec"]>(
-      { ok: true, suspend: false, spec: valid },
+    spec: mostly<ConnectionSnapshot["spec"]>(
       { ok: true, suspend: false, spec: valid },
       { ok: true, suspend: true, spec: valid },
       { ok: false, suspend: false, message: "no" },
     ),
-    material: fc.constantFrom<ConnectionSnapshot["material"]>(
+    material: mostly<ConnectionSnapshot["material"]>(
       { ok: true, material: { credentials } },
       { ok: false, reason: "SecretNotFound", message: "no" },
       undefined,
     ),
-    refusedFor: maybe(ago),
+    // The end of a pause waits for a regular check.
+    refusedFor: fc.constantFrom(undefined, 0, HOUR),
     usable: fc.boolean(),
-    outage: maybe(ago.map((ms) => ({ since: NOW - ms, code: "503", waiting: 3 }))),
-    hasSession: fc.boolean(),
+    outage: rarely(ago.map((ms) => ({ since: NOW - ms, code: "503", waiting: 3 }))),
+    hasSession: mostly(true, false),
     users: fc.constantFrom([], ["ServiceAccount team-a/ci"]),
-    deleting: fc.constantFrom(false, false, true),
-    done: fc.constantFrom<ConnectionDone | undefined>(
+    deleting: mostly(false, true),
+    done: mostly<ConnectionDone | undefined>(
       undefined,
       { login: { kind: "Accepted", isNew: true } },
       failed("LoginFailed"),

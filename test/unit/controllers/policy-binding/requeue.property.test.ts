@@ -1,13 +1,34 @@
 import fc from "fast-check";
 import { test } from "vitest";
+import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
+import type { ReportedObject } from "../../../../src/controllers/frame/rules/report.ts";
+import { desiredState, dueAt } from "../../../../src/controllers/policy-binding/rules/asking.ts";
+import type { UsableSnapshot } from "../../../../src/controllers/policy-binding/rules/choose.ts";
 import { next } from "../../../../src/controllers/policy-binding/rules/next.ts";
 import { report } from "../../../../src/controllers/policy-binding/rules/report.ts";
 import type {
   AccountBindingsKind,
   BindingsSnapshot,
 } from "../../../../src/controllers/policy-binding/rules/snapshot.ts";
+import { toStored } from "../../../../src/controllers/policy-binding/rules/unanswered-sync.ts";
+import type {
+  BindingView,
+  BoundAccount,
+} from "../../../../src/controllers/policy-binding/rules/views.ts";
 import { bindingsSteps } from "../../../../src/controllers/policy-binding/steps/steps.ts";
-import { ago, expectRequeued, maybe, type Rules, type Situation } from "../requeue.ts";
+import { WATCH_MS } from "../../../../src/controllers/sync-watch.ts";
+import type { LiveBindings } from "../../../../src/iam/model.ts";
+import { HOUR, MINUTE } from "../../../../src/util/time.ts";
+import {
+  ago,
+  expectRequeued,
+  maybe,
+  mostly,
+  type Rules,
+  rarely,
+  type Situation,
+  usually,
+} from "../requeue.ts";
 import {
   account,
   binding,
@@ -26,25 +47,28 @@ const rules: Rules<AccountBindingsKind> = {
   report: (progress, outcome, _, before) => report(progress, outcome, before),
 };
 const spec = { suspend: false };
-const views = fc.array(
-  fc.record({
-    name: fc.constantFrom("a", "b"),
-    applied: fc.constantFrom(["p1"], []),
-    stage: fc.constantFrom({}, {}, revoking, releasing, refused),
-    blockedSince: maybe(ago.map((ms) => NOW - ms)),
-    suspended: fc.constantFrom(false, false, true),
-    requestedAt: fc.constantFrom(undefined, undefined, "now"),
-  }),
-  { maxLength: 2 },
-);
+const before = ago.map((ms) => NOW - ms);
+const view = fc
+  .record({
+    applied: mostly<string[]>(["p1"], []),
+    stage: mostly<Partial<BindingView>>({}, revoking, releasing, refused),
+    blockedSince: maybe(before),
+    suspended: mostly(false, true),
+    requestedAt: mostly(undefined, "now"),
+  })
+  .map(({ stage, ...fields }): Partial<BindingView> => ({ ...fields, ...stage }));
 const situations = fc
   .record({
-    views,
-    source: fc.constantFrom<BindingsSnapshot["source"]>("Caches", "Server", "Behind"),
-    access: fc.constantFrom({}, { access: "Revoked" }, { foreignPolicies: "Remove" as const }),
-    record: fc.constantFrom({}, recorded(["p1"]), recorded(["p1"], ["f1"])),
-    unavailable: fc.constantFrom<BindingsSnapshot["availability"] | undefined>(
-      undefined,
+    a: usually(view),
+    b: rarely(view),
+    source: mostly<BindingsSnapshot["source"]>("Caches", "Server", "Behind"),
+    access: mostly<Partial<BoundAccount>>(
+      {},
+      { accessRevoked: true },
+      { foreignPolicies: "Remove" as const },
+    ),
+    record: mostly<Partial<BoundAccount>>(recorded(["p1"]), {}, recorded(["p1"], ["f1"])),
+    unavailable: mostly<BindingsSnapshot["availability"] | undefined>(
       undefined,
       {
         kind: "Unavailable",
@@ -54,38 +78,63 @@ const situations = fc
       },
       { kind: "Unavailable", state: "Stalled", reason: "NotGranted", message: "wait" },
     ),
-    askedAt: ago,
-    pausedFor: maybe(ago),
-    hasFailed: fc.boolean(),
-    live: fc.constantFrom<BindingsSnapshot["live"]>(
-      undefined,
+    // The drift check is due after ten minutes at most.
+    askedAt: fc.oneof(fc.integer({ min: NOW - 10 * MINUTE, max: NOW }), before),
+    corrections: fc.array(before, { maxLength: 1 }),
+    unanswered: rarely(
+      fc.integer({ min: NOW - WATCH_MS, max: NOW }).map((time) => ({ time, policyIds: ["p1"] })),
+    ),
+    // A pause ends when a check is due, or later.
+    pausedFor: rarely(fc.integer({ min: 0, max: HOUR })),
+    hasFailed: mostly(false, true),
+    live: mostly<LiveBindings | undefined>(
       undefined,
       { readable: true, policyIds: ["p1"] },
       { readable: false },
     ),
   })
   .map((drawn): Situation<AccountBindingsKind> => {
-    const all = drawn.views
-      .filter(({ name }, index, list) => list.findIndex((each) => each.name === name) === index)
-      .map(({ name, stage, ...fields }) => binding(name, ["p1"], { ...fields, ...stage }));
-    const made = snapshot(account({ ...drawn.access, ...drawn.record }), all, {
-      source: drawn.source,
-      live: drawn.live,
-      ...(drawn.unavailable === undefined ? {} : { availability: drawn.unavailable }),
+    const { a, b, source, access, record, unavailable, live, pausedFor, ...remembered } = drawn;
+    const bindings = Object.entries({ a, b }).flatMap(([name, fields]) =>
+      fields === undefined ? [] : [binding(name, ["p1"], fields)],
+    );
+    const usable = snapshot(account({ ...access, ...record }), bindings) as UsableSnapshot;
+    const state = { ...usable.state, ...remembered };
+    const paused = (ms: number) => ({
+      desired: desiredState(usable),
+      until: dueAt(usable, state) + ms,
     });
-    const { state } = made;
-    if (state === undefined) return { snapshot: made, spec };
-    const pause =
-      drawn.pausedFor === undefined ? undefined : { desired: "", until: NOW + drawn.pausedFor };
-    const remembered = {
-      ...state,
-      askedAt: NOW - drawn.askedAt,
-      hasFailed: drawn.hasFailed,
-      pause,
+    const pause = pausedFor === undefined ? undefined : paused(pausedFor);
+    const { unanswered } = remembered;
+    const unansweredSync = unanswered && toStored(unanswered, undefined);
+    const { status } = usable.account;
+    return {
+      snapshot: {
+        ...usable,
+        account: {
+          ...usable.account,
+          status: { ...status, bindings: { ...status?.bindings, unansweredSync } },
+        },
+        source,
+        live,
+        availability: unavailable ?? usable.availability,
+        state: { ...state, pause },
+      },
+      spec,
+      ...(live && { done: {} }),
     };
-    return { snapshot: { ...made, state: remembered }, spec, ...(drawn.live && { done: {} }) };
   });
 
 test("a run over the PolicyBindings of an account names the time of the next one", () => {
-  expectRequeued(rules, situations, NOW, (before, state, now) => ({ ...before, state, now }));
+  expectRequeued(rules, situations, NOW, (before, { state, objects = [] }, now) => ({
+    ...before,
+    source: before.source === "Behind" ? "Caches" : before.source,
+    objects: new Map([...before.objects, ...objects.map(byUid)]),
+    state,
+    now,
+  }));
 });
+
+function byUid(object: ReportedObject): readonly [string, PolicyBinding] {
+  return [object.metadata.uid, object as PolicyBinding];
+}

@@ -16,7 +16,7 @@ import type {
   QuotaExportSnapshot,
 } from "../../../../src/controllers/quota-export/rules/snapshot.ts";
 import { MINUTE, toIso8601 } from "../../../../src/util/time.ts";
-import { ago, expectRequeued, maybe, type Rules, remembering, type Situation } from "../requeue.ts";
+import { ago, expectRequeued, maybe, mostly, type Rules, type Situation } from "../requeue.ts";
 import { access, NOW } from "../service-account/objects.ts";
 
 const rules: Rules<QuotaExportKind> = {
@@ -28,23 +28,21 @@ const rules: Rules<QuotaExportKind> = {
 const refusal = { state: "Stalled", reason: "NotFound", message: "no" } as const;
 const situations = fc
   .record({
-    suspend: fc.constantFrom(false, false, true),
+    suspend: mostly(false, true),
     intervalMs: fc.constantFrom(MINUTE, 10 * MINUTE, 60 * MINUTE),
-    connection: fc.constantFrom<QuotaExportSnapshot["connection"]>(
-      { ok: true, access },
+    connection: mostly<QuotaExportSnapshot["connection"]>(
       { ok: true, access },
       { ok: false, waiting: reconciling("ConnectionNotReady", "wait") },
       { ok: false, waiting: stalled("NotGranted", "wait") },
     ),
-    credential: fc.constantFrom<Credential>(
+    credential: mostly<Credential>(
       { kind: "Bearer" },
       { kind: "Waiting", message: "wait" },
       { kind: "Mismatch", message: "no" },
     ),
     lastSuccess: maybe(ago),
     notBefore: maybe(fc.integer({ min: 0, max: 60 * MINUTE }).map((ms) => 400_000 + ms)),
-    done: fc.constantFrom<QuotaExportDone | undefined>(
-      undefined,
+    done: mostly<QuotaExportDone | undefined>(
       undefined,
       { startedAt: 999_000, quotas: [] },
       { startedAt: 999_000, refusal: { ...refusal, pauseMs: 1_000 } },
@@ -88,5 +86,5 @@ const situations = fc
   });
 
 test("a run over a ResourceQuotaExport names the time of the next one", () => {
-  expectRequeued(rules, situations, NOW, remembering);
+  expectRequeued(rules, situations, NOW);
 });

@@ -6,12 +6,22 @@ import { nextOfDeletion } from "../../../../src/controllers/service-account/rule
 import { next } from "../../../../src/controllers/service-account/rules/next.ts";
 import { report } from "../../../../src/controllers/service-account/rules/report.ts";
 import type {
+  AccountDone,
   AccountKind,
   AccountSnapshot,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
 import { accountSteps } from "../../../../src/controllers/service-account/steps/steps.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
-import { ago, expectRequeued, maybe, type Rules, remembering, type Situation } from "../requeue.ts";
+import {
+  ago,
+  expectRequeued,
+  maybe,
+  mostly,
+  type Rules,
+  rarely,
+  type Situation,
+  usually,
+} from "../requeue.ts";
 import * as accounts from "./objects.ts";
 
 const { NOW } = accounts;
@@ -22,64 +32,55 @@ const rules: Rules<AccountKind> = {
   nextOfDeletion,
   report,
 };
+const before = ago.map((ms) => NOW - ms);
 const lastRead = fc
   .record({
-    age: ago,
-    nextIn: ago,
-    finding: fc.constantFrom(undefined, undefined, stalled("ServiceAccountGone", "gone")),
-    saId: fc.constantFrom("sa-1", "sa-2"),
+    startTime: before,
+    nextTime: ago.map((ms) => NOW + ms),
+    finding: mostly(undefined, stalled("ServiceAccountGone", "gone")),
+    saId: mostly("sa-1", "sa-2"),
   })
-  .map(({ age, nextIn, finding, saId }) => ({
-    saId,
+  .map((read) => ({
+    ...read,
     consoleURL: accounts.account.consoleURL,
     generation: 1,
-    startTime: NOW - age,
-    nextTime: NOW - age + nextIn,
     keyRequests: [],
-    finding,
   }));
 const situations = fc
   .record({
-    account: fc.constantFrom(
+    account: mostly<AccountSnapshot["account"]>(
+      accounts.account,
       undefined,
-      accounts.account,
-      accounts.account,
       { ...accounts.account, state: "inactive" },
       { ...accounts.account, tpn: undefined },
     ),
-    attempt: maybe(ago.map((ms) => ({ id: "u1-a", startTime: NOW - ms, described: undefined }))),
-    connection: fc.constantFrom<AccountSnapshot["connection"]>(
-      { ok: true, access: accounts.access },
+    attempt: rarely(before.map((startTime) => ({ id: "u1-a", startTime, described: undefined }))),
+    connection: mostly<AccountSnapshot["connection"]>(
       { ok: true, access: accounts.access },
       { ok: false, waiting: reconciling("ConnectionNotReady", "wait") },
       { ok: false, waiting: stalled("ConnectionSuspended", "wait") },
     ),
     users: fc.constantFrom([], ["ApiKey one"]),
-    unlistedKeyTime: maybe(ago.map((ms) => NOW - ms)),
-    keyRecoveryTime: maybe(ago.map((ms) => NOW - ms)),
-    recoveryTime: maybe(ago.map((ms) => NOW - ms)),
-    keyRequests: fc.constantFrom([], ["k1 now"]),
-    request: fc.constantFrom(undefined, undefined, "now"),
+    unlistedKeyTime: rarely(before),
+    keyRecoveryTime: rarely(before),
+    recoveryTime: rarely(before),
+    keyRequests: mostly<string[]>([], ["k1 now"]),
+    request: mostly(undefined, "now"),
     accountCount: fc.constantFrom(1, 10_000),
-    lastRead: maybe(lastRead),
-    listTime: maybe(ago.map((ms) => NOW - ms)),
-    blocked: maybe(ago.map((ms) => NOW - ms)),
-    spec: fc.constantFrom(
-      {},
-      {},
-      { suspend: true },
-      { saId: "sa-1" },
-      { deletionPolicy: "Retain" },
+    lastRead: usually(lastRead),
+    listTime: maybe(before),
+    unnamed: rarely(
+      before.map((noticedTime) => new Map([["sak_1", { noticedTime, marker: undefined }]])),
     ),
-    deleting: fc.constantFrom(false, false, true),
-    listing: fc.constantFrom<AccountSnapshot["listing"]>(
-      undefined,
+    blocked: maybe(before),
+    spec: mostly<object>({}, { suspend: true }, { saId: "sa-1" }, { deletionPolicy: "Retain" }),
+    deleting: mostly(false, true),
+    listing: mostly<AccountSnapshot["listing"]>(
       undefined,
       { ok: true, accounts: [] },
       { ok: false, code: "PermissionDenied" },
     ),
-    done: fc.constantFrom(
-      undefined,
+    done: mostly<AccountDone | undefined>(
       undefined,
       { lookTime: NOW - 5, listTime: NOW - 5 },
       { failure: reconciling("Unavailable", "down") },
@@ -91,6 +92,7 @@ const situations = fc
       deleting,
       lastRead: last,
       listTime,
+      unnamed,
       blocked,
       done,
       ...seen
@@ -99,7 +101,7 @@ const situations = fc
         {
           ...seen,
           ...(deleting ? { object: blockedSince(accounts.deleted, blocked) } : {}),
-          state: { lastRead: last, listTime },
+          state: { lastRead: last, listTime, unnamed },
         },
         spec,
       );
@@ -108,5 +110,5 @@ const situations = fc
   );
 
 test("a run over a ServiceAccount names the time of the next one", () => {
-  expectRequeued(rules, situations, NOW, remembering);
+  expectRequeued(rules, situations, NOW);
 });
