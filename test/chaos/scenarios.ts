@@ -6,7 +6,7 @@ import { BINDING } from "../../scripts/demo/install.ts";
 import { secretType } from "../../src/controllers/resource-types.ts";
 import { withServer } from "../real-world/gate.ts";
 import { prepareLease } from "../real-world/lease.ts";
-import { ROOT } from "../real-world/servers.ts";
+import { ROOT } from "../real-world/program.ts";
 import { until } from "../real-world/until.ts";
 import { backUp, restore } from "./etcd.ts";
 import { ISSUE_MS, type Scene, type Size } from "./scene.ts";

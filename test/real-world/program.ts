@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { freePorts } from "../cluster/ports.ts";
 import { until } from "./until.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
+export const ROOT = join(import.meta.dirname, "../..");
 const SOURCE = join(ROOT, "src/main.ts");
 const BUNDLE = join(ROOT, "dist/iam-operator.mjs");
 

@@ -1,13 +1,11 @@
 /** API servers with the CRDs and the operator's permissions, for any number of worlds. */
-import { join } from "node:path";
 import { installOperator } from "../../scripts/demo/install.ts";
 import { createKubectl, type Kubectl } from "../../scripts/demo/kubectl.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { type ControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { connect } from "../cluster/real-client.ts";
+import { ROOT } from "./program.ts";
 import { World, type WorldOptions } from "./world.ts";
-
-export const ROOT = join(import.meta.dirname, "../..");
 
 /** What worlds need of a control plane. */
 export type Cluster = Pick<

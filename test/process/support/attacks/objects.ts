@@ -8,7 +8,8 @@ import { loadKubeEndpoint } from "../../../../src/kube/config/config.ts";
 import { createKubeTransport } from "../../../../src/kube/transport/transport.ts";
 import { systemClock } from "../../../../src/util/time.ts";
 import { inParallel } from "../../../real-world/in-parallel.ts";
-import { type OwnServers, ROOT } from "../../../real-world/servers.ts";
+import { ROOT } from "../../../real-world/program.ts";
+import type { OwnServers } from "../../../real-world/servers.ts";
 import { until } from "../../../real-world/until.ts";
 import {
   type Field,
