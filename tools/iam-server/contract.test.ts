@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { DAY, HOUR, SECOND } from "../../src/util/time.ts";
 import { OPERATION_NAMES, OPERATIONS } from "./operations.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "./seed.ts";
 import { missingFromCatalogue } from "./seed-catalogue.ts";
-import { type IamServer, startIamServer } from "./server.ts";
 import {
   ACCOUNTS,
   BY_TARGET,
@@ -17,21 +16,16 @@ import {
   QUOTAS,
   SEARCH,
   SYNC,
-  TestClient,
+  type TestClient,
   VALIDATE,
 } from "./test-client.ts";
+import { useTestServer } from "./use-test-server.ts";
 
-let server: IamServer;
-let client: TestClient;
+const { server, client } = await useTestServer();
 let bearer: HeaderMap;
 /** An account with a key and the policy pol-read. */
 let made: ReturnType<TestClient["account"]>;
 
-beforeAll(async () => {
-  server = await startIamServer();
-  client = new TestClient(server);
-});
-afterAll(() => server.close());
 beforeEach(async () => {
   server.requests.clear();
   bearer = await client.user();

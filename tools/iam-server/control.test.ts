@@ -1,23 +1,16 @@
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { DAY } from "../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "./seed.ts";
-import { type IamServer, startIamServer } from "./server.ts";
-import { ACCOUNTS, LOGIN, TestClient } from "./test-client.ts";
+import { ACCOUNTS, LOGIN } from "./test-client.ts";
+import { useTestServer } from "./use-test-server.ts";
 
-let server: IamServer;
-let client: TestClient;
-
-beforeAll(async () => {
-  server = await startIamServer({
-    extraCalls: {
-      disableKey: { method: "post", path: "/api/v1/iam/keys/{keyId}/disable" },
-      deleteKey: { method: "DELETE", path: `${ACCOUNTS}/{saId}/keys/{keyId}` },
-      deleteServiceAccount: { method: "DELETE", path: `${ACCOUNTS}/{saId}` },
-    },
-  });
-  client = new TestClient(server);
+const { server, client } = await useTestServer({
+  extraCalls: {
+    disableKey: { method: "post", path: "/api/v1/iam/keys/{keyId}/disable" },
+    deleteKey: { method: "DELETE", path: `${ACCOUNTS}/{saId}/keys/{keyId}` },
+    deleteServiceAccount: { method: "DELETE", path: `${ACCOUNTS}/{saId}` },
+  },
 });
-afterAll(() => server.close());
 afterEach(() => server.faults.clear());
 
 async function control(method: string, path: string, body?: unknown) {

@@ -1,20 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MINUTE } from "../../src/util/time.ts";
 import type { ConsoleFault } from "./faults.ts";
 import type { RequestRecord } from "./request-log.ts";
-import { type IamServer, startIamServer } from "./server.ts";
-import { ACCOUNTS, type HeaderMap, SEARCH, TestClient } from "./test-client.ts";
+import { ACCOUNTS, type HeaderMap, SEARCH } from "./test-client.ts";
+import { useTestServer } from "./use-test-server.ts";
 
-let server: IamServer;
-let client: TestClient;
+const { server, client } = await useTestServer();
 let bearer: HeaderMap;
 let saId: string;
 
-beforeAll(async () => {
-  server = await startIamServer();
-  client = new TestClient(server);
-});
-afterAll(() => server.close());
 beforeEach(async () => {
   bearer = await client.user();
   ({ saId } = client.account(["pol-read"]).account);

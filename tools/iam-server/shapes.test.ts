@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { SEEDED } from "./seed.ts";
-import { type IamServer, startIamServer } from "./server.ts";
 import { DEFAULT_SHAPES, SHAPE_VARIANTS, type Shapes, shapes } from "./shapes.ts";
 import {
   ACCOUNTS,
@@ -12,19 +11,13 @@ import {
   POLICIES,
   SEARCH,
   SYNC,
-  TestClient,
   VALIDATE,
 } from "./test-client.ts";
+import { useTestServer } from "./use-test-server.ts";
 
-let server: IamServer;
-let client: TestClient;
+const { server, client } = await useTestServer();
 let bearer: HeaderMap;
 
-beforeAll(async () => {
-  server = await startIamServer();
-  client = new TestClient(server);
-});
-afterAll(() => server.close());
 beforeEach(async () => {
   server.shapes = shapes();
   bearer = await client.user();
