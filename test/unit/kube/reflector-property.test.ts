@@ -153,7 +153,9 @@ const sorted = (objects: Iterable<ConfigMap>) =>
     .sort(([a], [b]) => String(a).localeCompare(String(b)));
 
 test("whatever happens, the store equals the server 90 seconds after it stops", async () => {
-  const fractions = fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 1 });
+  // No doubles: most of them are close to zero.
+  const fraction = fc.nat(999).map((thousandths) => thousandths / 1_000);
+  const fractions = fc.array(fraction, { minLength: 1 });
   const commands = fc.array(command, { maxLength: 40 });
   const planned = fc.array(fault, { maxLength: 8 });
   const struck = new Set<string>();
