@@ -28,7 +28,7 @@ export function createAccountStore(caches: Pick<Caches, "of">): QueueSource<Acco
   const serviceAccounts = caches.of(serviceAccountType);
   const policyBindings = caches.of(policyBindingType);
   const isNamed = (key: ObjectKey) =>
-    policyBindings.byIndex(indexes.serviceAccount, keyText(key)).length > 0;
+    policyBindings.countByIndex(indexes.serviceAccount, keyText(key)) > 0;
   const isConcerned = (key: ObjectKey) => mayHaveBindings(serviceAccounts.get(key)) || isNamed(key);
   return {
     get synced() {

@@ -36,7 +36,7 @@ export async function listAccounts(
   const connection = connectionOf(snapshot);
   marked.lists.noteList(connection, listTime);
   if (listing.ok) {
-    const isNamed = (saId: string) => serviceAccounts.byIndex(indexes.saId, saId).length > 0;
+    const isNamed = (saId: string) => serviceAccounts.countByIndex(indexes.saId, saId) > 0;
     marked.note(connection, listing.accounts, isNamed);
   }
   const { markedAccounts, namedAccounts } = readMarked(object, marked, run.caches);
