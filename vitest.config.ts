@@ -103,6 +103,8 @@ export default defineConfig({
     pool: "forks",
     // Files of one process share their modules: to load them for each file costs a minute of CPU time.
     isolate: false,
+    // A shortened name of a test cannot be searched for.
+    taskTitleValueFormatTruncate: 0,
     reporters: [
       "default",
       ["json", { outputFile: suite === "chart" ? "reports/chart.json" : "reports/tests.json" }],
