@@ -1,6 +1,7 @@
 /** Whether a suite notices a mutant. What that takes is started when the first mutant needs it. */
 import { toError } from "../../src/util/to-error.ts";
 import { Copy } from "./copy.ts";
+import type { Generated } from "./generated.ts";
 import type { Suite } from "./matrix.ts";
 import { areaOf, type Mutant } from "./mutants.ts";
 import { ONLY_KNOWN, simulate } from "./simulate.ts";
@@ -26,7 +27,7 @@ export class Judge implements AsyncDisposable {
   }
 
   /** `known` is what noticed the mutant the last time. */
-  async judge(mutant: Mutant, suite: Suite, known?: string): Promise<Verdict> {
+  async judge(mutant: Mutant | Generated, suite: Suite, known?: string): Promise<Verdict> {
     try {
       const verdict = await this.#try(mutant, suite, known);
       if (verdict.kind !== "Noticed") return verdict;
@@ -42,8 +43,8 @@ export class Judge implements AsyncDisposable {
     }
   }
 
-  async #try(mutant: Mutant, suite: Suite, known?: string): Promise<Verdict> {
-    const mutated = this.#sources.apply(mutant);
+  async #try(mutant: Mutant | Generated, suite: Suite, known?: string): Promise<Verdict> {
+    const mutated = "mutated" in mutant ? mutant.mutated : this.#sources.apply(mutant);
     if (suite === "simulation")
       return this.#copy.with(mutated, () => simulate(this.#copy.root, areaOf(mutant), known));
     const trials = await this.#startTrials();

@@ -3,10 +3,14 @@
  * copy of the sources and runs tests, first the test that is known to notice the bug. A NAME is `area/bug`, or an area.
  * With `--suite` each of the suites has to notice it, otherwise one of them. `--record` writes `matrix.tsv` after each
  * mutant, and `--not-run` leaves out what it has a result for: an interrupted run goes on.
+ *
+ * `--generate PATTERN` tries bugs that are made by rule in the files that fit the pattern, in the unit tests unless `--suite` says
+ * otherwise. Nothing is recorded: whoever reads the missed ones finds what tests lack, and what changes nothing.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readFlags } from "../../scripts/flags.ts";
+import { type Generated, generateMutants } from "./generated.ts";
 import { Judge } from "./judge.ts";
 import { noticedBy, readMatrix, SUITES, type Suite, withResult, writeMatrix } from "./matrix.ts";
 import { areaOf, type Mutant, mutants } from "./mutants.ts";
@@ -24,6 +28,7 @@ const USUAL: readonly Suite[] = ["unit", "chart"];
 const root = join(import.meta.dirname, "../..");
 const values = readFlags("mutants", {
   only: { type: "string" },
+  generate: { type: "string" },
   suite: { type: "string" },
   "not-run": { type: "boolean", default: false },
   json: { type: "string" },
@@ -31,7 +36,11 @@ const values = readFlags("mutants", {
 });
 let matrix = readMatrix();
 const suites = values.suite?.split(",").map(suiteNamed);
-const results = await tryAll(chosenMutants(values.only?.split(",")));
+const results = await tryAll(
+  values.generate === undefined
+    ? chosenMutants(values.only?.split(","))
+    : generateMutants(root, values.generate),
+);
 process.exitCode = summarize();
 
 function record(): void {
@@ -56,7 +65,7 @@ function chosenMutants(names: readonly string[] | undefined): readonly Mutant[] 
   });
 }
 
-async function tryAll(chosen: readonly Mutant[]): Promise<readonly Result[]> {
+async function tryAll(chosen: readonly (Mutant | Generated)[]): Promise<readonly Result[]> {
   await using judge = new Judge(root);
   const found: Result[] = [];
   for (const [index, mutant] of chosen.entries()) {
@@ -69,7 +78,12 @@ async function tryAll(chosen: readonly Mutant[]): Promise<readonly Result[]> {
   return found;
 }
 
-async function tryOne(judge: Judge, mutant: Mutant, suite: Suite, at: string): Promise<Verdict> {
+async function tryOne(
+  judge: Judge,
+  mutant: Mutant | Generated,
+  suite: Suite,
+  at: string,
+): Promise<Verdict> {
   const startedAt = performance.now();
   const verdict = await judge.judge(mutant, suite, noticedBy(matrix.get(mutant.name), suite));
   note(mutant, suite, verdict);
@@ -80,7 +94,8 @@ async function tryOne(judge: Judge, mutant: Mutant, suite: Suite, at: string): P
   return verdict;
 }
 
-function suitesFor(mutant: Mutant): readonly Suite[] {
+function suitesFor(mutant: Mutant | Generated): readonly Suite[] {
+  if ("mutated" in mutant) return suites ?? ["unit"];
   const row = matrix.get(mutant.name);
   const wanted = (suites ?? usualSuites(mutant)).filter((suite) => concerns(suite, mutant));
   return values["not-run"] ? wanted.filter((suite) => row?.[suite] === undefined) : wanted;
@@ -92,7 +107,7 @@ function usualSuites({ name }: Mutant): readonly Suite[] {
   return [...new Set([...known.slice(0, 1), ...USUAL])];
 }
 
-function note({ name }: Mutant, suite: Suite, verdict: Verdict): void {
+function note({ name }: Pick<Mutant, "name">, suite: Suite, verdict: Verdict): void {
   if (verdict.kind === "Broken") return;
   const test = verdict.kind === "Noticed" ? verdict.test : undefined;
   matrix = withResult(matrix, name, suite, test);

@@ -59,15 +59,8 @@ export class Sources {
     const { file, node } = place;
     const became = fill(replacement, node);
     if (became === node.text()) throw new Error("changes nothing");
-    const text = node
-      .getRoot()
-      .root()
-      .commitEdits([node.replace(became)]);
-    const isBroken =
-      parse(Lang.TypeScript, text)
-        .root()
-        .find({ rule: { kind: "ERROR" } }) !== null;
-    if (isBroken) throw new Error(`is no TypeScript: ${became}`);
+    const text = edited(node, became);
+    if (text === undefined) throw new Error(`is no TypeScript: ${became}`);
     return { file, text };
   }
 
@@ -93,6 +86,18 @@ export class Sources {
     const what = declarations > 0 ? `does not fit in ${within}` : `there is no ${within}`;
     return others.length > 0 ? `${what}; it would at ${linesOf(others)}` : what;
   }
+}
+
+/** The text of the whole file with the piece replaced; `undefined` if that is no TypeScript. */
+export function edited(node: SgNode, became: string): string | undefined {
+  const text = node
+    .getRoot()
+    .root()
+    .commitEdits([node.replace(became)]);
+  const error = parse(Lang.TypeScript, text)
+    .root()
+    .find({ rule: { kind: "ERROR" } });
+  return error === null ? text : undefined;
 }
 
 function linesOf(places: readonly Place[]): string {

@@ -51,13 +51,13 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Groups of test files, to run one after the other. */
-export function testsFor(mutant: Mutant): readonly (readonly string[])[] {
+export function testsFor(mutant: Pick<Mutant, "name">): readonly (readonly string[])[] {
   if (areaOf(mutant) === CHART_AREA) return CHART.map((name) => [`test/chart/${name}.test.ts`]);
   return [TESTS[areaOf(mutant)] ?? CONTROLLERS];
 }
 
 /** Whether the suite runs for the mutant. */
-export function concerns(suite: Suite, mutant: Mutant): boolean {
+export function concerns(suite: Suite, mutant: Pick<Mutant, "name">): boolean {
   return (suite === "chart") === (areaOf(mutant) === CHART_AREA);
 }
 

@@ -29,7 +29,12 @@ export class Trials implements AsyncDisposable {
   }
 
   /** First the test that noticed the mutant the last time, then its file, then all that might. */
-  judge(mutant: Mutant, mutated: Mutated, suite: VitestSuite, known?: string): Promise<Verdict> {
+  judge(
+    mutant: Pick<Mutant, "name">,
+    mutated: Mutated,
+    suite: VitestSuite,
+    known?: string,
+  ): Promise<Verdict> {
     const act = async () => {
       for await (const verdict of this.#attempts(mutant, suite, known))
         if (verdict.kind !== "Missed") return verdict;
@@ -44,7 +49,11 @@ export class Trials implements AsyncDisposable {
     return this.#run([file], suite, name);
   }
 
-  async *#attempts(mutant: Mutant, suite: VitestSuite, known?: string): AsyncGenerator<Verdict> {
+  async *#attempts(
+    mutant: Pick<Mutant, "name">,
+    suite: VitestSuite,
+    known?: string,
+  ): AsyncGenerator<Verdict> {
     if (known !== undefined) {
       const { file, name } = partsOf(known);
       yield this.#run([file], suite, name);
