@@ -46,11 +46,18 @@ test.each<[string, Grant["namespaces"], boolean, Record<string, string>?]>([
 
 test("matching grants add up and others do not", () => {
   const grants = [
-    grant(teamA, { policyIds: ["p1", "p2"], maxExpiresInDays: 30, quotaExports: [7] }),
+    grant(teamA, {
+      policyIds: ["p1", "p2"],
+      maxExpiresInDays: 30,
+      maxServiceAccounts: 5,
+      maxIssuesPerDay: 4,
+      quotaExports: [7],
+    }),
     grant(byLabel({ a: "1" }), {
       policyIds: ["p2", "p3"],
       importServiceAccounts: true,
       retainPolicies: true,
+      maxServiceAccounts: 3,
       quotaExports: [7, 8],
     }),
     grant({ names: ["team-b"] }, { policyIds: ["*"], maxExpiresInDays: 999, quotaExports: [9] }),
@@ -62,7 +69,8 @@ test("matching grants add up and others do not", () => {
     importServiceAccounts: true,
     maxExpiresInDays: 90,
     projectIds: [],
-    maxServiceAccounts: undefined,
+    maxServiceAccounts: 5,
+    // One of the grants has no limit.
     maxIssuesPerDay: undefined,
     quotaExports: [7, 8],
   });
