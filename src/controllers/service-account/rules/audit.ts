@@ -153,10 +153,10 @@ function judge(
   let afterMs: number | undefined;
   for (const [keyId, { noticedTime, marker }] of unnamed) {
     if (known.has(keyId)) continue;
-    // At most CONFIRM_MS, even if the clock was set back.
-    const waitMs = Math.min(noticedTime + CONFIRM_MS - now, CONFIRM_MS);
+    const waitMs = noticedTime + CONFIRM_MS - now;
     if (waitMs <= 0 && !isHeld(keyId, marker))
       found.push({ keyId, observedTime: now, ...attributionOf(marker, snapshot.apiKeys) });
+    // At most CONFIRM_MS, even if the clock was set back.
     else afterMs = Math.min(afterMs ?? CONFIRM_MS, waitMs > 0 ? waitMs : CONFIRM_MS);
   }
   return { found, afterMs };

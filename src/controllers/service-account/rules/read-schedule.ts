@@ -83,7 +83,7 @@ export function nextListTime(
     return request === undefined ? (state.listTime ?? 0) + HOUR : now;
   // A process that has just started does not know of earlier lists.
   if (recoveryTime === undefined || now >= recoveryTime + DAY) return undefined;
-  return afterRecovery(recoveryTime, Math.max(state.listTime ?? 0, recoveryTime));
+  return afterRecovery(recoveryTime, state.listTime ?? 0);
 }
 
 /** Whether all accounts of a connection must be listed, in the run of any object. A request brings the list forward. */
