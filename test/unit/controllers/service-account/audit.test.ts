@@ -98,6 +98,12 @@ describe("a key in the list is unmanaged", () => {
     ["but not at once: statuses may lag", { before: [] }, false],
     ["nor within 30 seconds", { ageMs: 29 * SECOND }, false],
     ["unless an ApiKey uses it", naming({ current: named("sak_1") }), false],
+    ["unless it is pending", naming({ pending: named("sak_1") }), false],
+    [
+      "unless an ApiKey names it since the list",
+      { isRead: false, ...naming({ current: named("sak_1") }) },
+      false,
+    ],
     ["unless it is superseded", naming({ superseded: [named("sak_1")] }), false],
     ["unless it is orphaned", naming({ orphaned: [named("sak_1")] }), false],
     ["unless it has expired", naming({ current: named("sak_1", 0) }), false],
@@ -127,6 +133,9 @@ describe("a key in the list is unmanaged", () => {
   test("and is judged 30 seconds after it was noticed", () => {
     expect(auditKeys(given({ before: [] }), NOW)?.afterMs).toBe(30 * SECOND);
     expect(auditKeys(given({ ageMs: 10 * SECOND }), NOW)?.afterMs).toBe(20 * SECOND);
+    expect(auditKeys(given({ ageMs: -HOUR }), NOW)?.afterMs).toBe(30 * SECOND);
+    const two = given({ list: ["sak_1", "sak_2"], before: ["sak_1"], ageMs: 10 * SECOND });
+    expect(auditKeys(two, NOW)?.afterMs).toBe(20 * SECOND);
     expect(auditKeys(given({}), NOW)?.afterMs).toBeUndefined();
     const held = given({ apiKeys: [apiKey({ attempt: OPEN })] });
     expect(auditKeys(held, NOW)?.afterMs).toBe(30 * SECOND);
@@ -194,6 +203,11 @@ describe("an ApiKey is to list a key", () => {
     ["nor one of another namespace", { records: mark("ci", ATTEMPT, "team-b") }, undefined],
     ["nor one of an ApiKey of another account", { records: mark("elsewhere") }, undefined],
     ["nor one of an earlier object of that name", { records: mark("ci", EARLIER) }, undefined],
+    [
+      "nor one of an ApiKey that was created again since",
+      { status: { unmanagedKeys: [entry("sak_1", { apiKey: "ci", attemptId: EARLIER })] } },
+      undefined,
+    ],
     ["nor one of a deleted ApiKey", { status: { unmanagedKeys: [reported] } }, undefined],
   ])("%s", (_, world, name) => {
     const [key] = auditKeys(given(world), NOW)?.unmanagedKeys ?? [];

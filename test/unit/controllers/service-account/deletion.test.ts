@@ -96,11 +96,13 @@ test.each<[string, Given, string]>([
   ["a created account is read before it is cleaned up", { account }, "GetAccount"],
   ["an account that a replica does not know is cleaned up", unknown, "RevokePolicies"],
   ["and deleted, if that is asked for", { ...unknown, ...deletedToo }, "DeleteAccount"],
+  ["even without a resource name", { ...nameless, ...deletedToo }, "DeleteAccount"],
   ["without a resource name there is nothing to unbind", nameless, "Released Released"],
   ["it does not stay", { ...unknown, done: { cleanedUp: "Revoked" } }, "Released Released"],
   ["another account than the object's is left alone", another, "Waiting ServiceAccountMismatch"],
   ["an account of another object is left as it is", claimed, "Released Released"],
   ["an open attempt is looked into first", { attempt }, "ListAccounts"],
+  ["or waits for the console", { attempt, done: unanswered }, "Waiting Unavailable"],
   ["even to retain", { ...retained, attempt }, "ListAccounts"],
   ["an attempt that has created nothing leaves nothing", { attempt, listing: none }, "Released"],
   ["an attempt that cannot be explained", unlisted, "Waiting CreateOutcomeUnknown"],
@@ -132,7 +134,10 @@ test("a console that cannot be used is a reason to wait, not to skip", () => {
 describe("policies that the namespace has no right to leave bound", () => {
   const bound = {
     ...deleted,
-    status: { saId: "sa-1", bindings: { policyIds: ["p1"], leftPolicyIds: ["p2"] } },
+    status: {
+      saId: "sa-1",
+      bindings: { policyIds: ["p1"], leftPolicyIds: ["p2"], unrevokedPolicyIds: ["p3"] },
+    },
   };
   const granted = (changes: object) => ({
     connection: {
@@ -150,7 +155,7 @@ describe("policies that the namespace has no right to leave bound", () => {
     } as const,
   };
   const answer = { detail: { saId: "sa-1", orgId: "org-1", keyIds: [] } } as const;
-  const ours = { kind: "RevokePolicies", only: ["p1", "p2"] };
+  const ours = { kind: "RevokePolicies", only: ["p1", "p2", "p3"] };
   const everything = { kind: "RevokePolicies", tpn: account.tpn, orgId: "org-1" };
   const left = { kind: "Released", events: [{ reason: "Retained" }] };
   const retain = { deletionPolicy: "Retain" };
@@ -183,7 +188,7 @@ describe("policies that the namespace has no right to leave bound", () => {
     const seen = { account, answer, object: bound, ...granted({ retainPolicies: false }) };
     const step = stepOf({ ...seen, spec: retain, done: { cleanedUp: "RetainNotGranted" } });
     expect(step).toMatchObject({ kind: "Released", events: [{ type: "Warning" }] });
-    expect(JSON.stringify(step)).toContain("p1, p2 were unbound");
+    expect(JSON.stringify(step)).toContain("p1, p2, p3 were unbound");
   });
 });
 
@@ -200,6 +205,15 @@ test("what an object without a known account may have had is given up as well", 
       },
     ],
   });
+});
+
+test.each([
+  [true, "Released CleanupIncomplete"],
+  [false, "Waiting DeleteNotPossible"],
+])("an account that cannot be deleted is given up if the namespace ends: %s", (ends, step) => {
+  const seen = { account, object: failing.object, namespaceTerminating: ends };
+  const given = { ...seen, spec: { deletionPolicy: "Delete" } };
+  expect(toText(stepOf(given, NOW + GIVE_UP_AFTER_MS))).toBe(step);
 });
 
 test("a failing clean-up is given up after ten minutes, and says what is left", () => {

@@ -71,6 +71,7 @@ const fake = { ...account, consoleURL: elsewhere };
 const another = { ...account, saId: "sa-2" };
 const answered = { lookTime: NOW };
 const listedNow = { listTime: NOW };
+const overdue = { ...idle, listTimes: { creationTime: 0, listTime: 0 } };
 
 test.each<Case>([
   ["a new object is looked for by name", {}, "ListAccounts"],
@@ -127,6 +128,9 @@ test.each<Case>([
     ],
   ]),
   ["not listed a day after a creation was closed", listAfter(25 * 60), "Settled"],
+  ["a list of all accounts is due", overdue, "AuditAccounts"],
+  ["it is tried once in a run", { ...overdue, done: { audited: true } }, "Settled"],
+  ["not beside another list", { ...overdue, done: listedNow }, "Settled"],
   ["all accounts are listed once each time", { ...listAfter(1), done: listedNow }, "Settled"],
 ])("%s", (_, given, step) => expect(toText(stepOf(given))).toBe(step));
 

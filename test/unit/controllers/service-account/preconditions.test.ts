@@ -14,6 +14,7 @@ const notReady = reconciling("ConnectionNotReady", "not yet");
 const suspended = { spec: { suspend: true } };
 const imported = { spec: { saId: "sa-1" } };
 const projectless = withAccess({ spec: connectionSpec({ projectId: undefined }) });
+const ofConnection = { spec: { projectId: "prj-1" } };
 const ofProject = { spec: { projectId: "prj-9" } };
 const full = { accountsBefore: 2, ...granting({ maxServiceAccounts: 2 }) };
 
@@ -40,6 +41,8 @@ test.each<[string, Given, string?]>([
     { ...ofProject, ...granting({ projectIds: ["prj-8"] }) },
     "Stalled ProjectNotGranted",
   ],
+  ["the connection's project needs no grant", { ...ofConnection, ...granting({ projectIds: [] }) }],
+  ["the defaults need no grant", granting({ projectIds: [], importServiceAccounts: false })],
   ["a granted project is used", { ...ofProject, ...granting({ projectIds: ["prj-9"] }) }],
   ["accounts are counted", full, "Stalled TooManyServiceAccounts"],
   ["an account that is there is kept", { ...full, account }],

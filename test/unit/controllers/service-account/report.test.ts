@@ -4,6 +4,7 @@ import type { ServiceAccountStatus } from "../../../../src/api/service-account.t
 import type { Outcome } from "../../../../src/controllers/frame/rules/outcome.ts";
 import { readinessOf, statusOf } from "../../../../src/controllers/frame/rules/report.ts";
 import { reconciling } from "../../../../src/controllers/frame/rules/waiting.ts";
+import { CREATING } from "../../../../src/controllers/new-account.ts";
 import { report } from "../../../../src/controllers/service-account/rules/report.ts";
 import type {
   AccountDone,
@@ -97,6 +98,47 @@ test("a failed run forgets nothing and answers no request", () => {
   expect(made.objects[0]).toMatchObject({ readiness, handledRequest: undefined });
   const answered = reportOf({ seen: { account, request: "now" } }, settled);
   expect(answered.objects[0]).toMatchObject({ handledRequest: "now" });
+});
+
+test.each<[string, string | undefined]>([
+  [CREATING, undefined],
+  ["TpnUnknown", "now"],
+])("a request is handled, but not before the account is created (%s)", (reason, handledRequest) => {
+  const waiting = reconciling(reason, "not yet");
+  const [object] = reportOf({ seen: { account, request: "now" } }, waiting).objects;
+  expect(object?.handledRequest).toBe(handledRequest);
+});
+
+test.each([
+  ["Revoked", {}, true],
+  ["Revoked", { confirmationTime: now }, false],
+  ["Granted", {}, false],
+])("a run for access %s with %j is urgent: %s", (access, bindings, isUrgent) => {
+  const object = serviceAccount({ status: { bindings } });
+  expect(reportOf({ seen: { object, account }, spec: { access } }, suspended).isUrgent).toBe(
+    isUrgent,
+  );
+});
+
+test.each<[string, number | undefined, number | undefined]>([
+  ["is absent until a list has shown a key", undefined, undefined],
+  ["falls to zero", 1, 0],
+])("the count of keys %s", (_, keyCount, expected) => {
+  const seen = {
+    object: serviceAccount({ status: { saId: "sa-1", keyCount } }),
+    account: { ...account, liveKeyIds: [] },
+  };
+  const reported = reportOf({ seen }, settled).objects[0]?.status as ServiceAccountStatus;
+  expect(reported.keyCount).toBe(expected);
+});
+
+test("it says whether all keys are managed, but not anew during a deletion", () => {
+  const typesOf = (object: AccountSnapshot["object"]) =>
+    reportOf({ seen: { object, account } }, settled).objects[0]?.conditions?.map(
+      ({ type }) => type,
+    );
+  expect(typesOf(serviceAccount())).toContain("KeysManaged");
+  expect(typesOf(deleted)).not.toContain("KeysManaged");
 });
 
 test("the answer of a creation is kept until the status names the account", () => {

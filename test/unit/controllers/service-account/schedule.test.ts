@@ -1,11 +1,21 @@
 /** How often accounts are read from the console: within the interval, and within a fifth of the connection's rate limit. */
 import { describe, expect, test } from "vitest";
-import { readTimeAfter } from "../../../../src/controllers/service-account/rules/read-schedule.ts";
-import type { AccountRead } from "../../../../src/controllers/service-account/rules/snapshot.ts";
-import { HOUR, MINUTE, SECOND } from "../../../../src/util/time.ts";
+import {
+  nextListTime,
+  readTimeAfter,
+} from "../../../../src/controllers/service-account/rules/read-schedule.ts";
+import type {
+  AccountRead,
+  AccountSnapshot,
+} from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../../../src/util/time.ts";
 import { seededRandom } from "../../../support/seeded-random.ts";
 import { connectionSpec } from "../connection/specs.ts";
-import { access, account, NOW, snapshotOf } from "./objects.ts";
+import { access, account, NOW, serviceAccount, snapshotOf } from "./objects.ts";
+
+const orphaned = {
+  object: serviceAccount({ status: { orphanedAccounts: [{ saId: "sa-2", observedTime: "" }] } }),
+};
 
 interface Fleet {
   readonly accounts: number;
@@ -83,4 +93,15 @@ describe("accounts are read", () => {
     const few = readTimes({ accounts: 100, unready: 1 }, HOUR);
     expect(longestGap(few)).toBeLessThanOrEqual(MINUTE);
   });
+});
+
+test.each<[string, Partial<AccountSnapshot>, number | undefined]>([
+  ["not without a reason", {}, undefined],
+  ["hourly while there are orphaned accounts", orphaned, NOW + HOUR],
+  ["at once on request while there are orphaned accounts", { ...orphaned, request: "now" }, NOW],
+  ["after an attempt with an unknown outcome", { recoveryTime: NOW }, NOW + MINUTE],
+  ["less often later", { recoveryTime: NOW - MINUTE }, NOW + 4 * MINUTE],
+  ["no longer after a day", { recoveryTime: NOW - DAY }, undefined],
+])("all accounts are listed %s", (_, seen, time) => {
+  expect(nextListTime(snapshotOf({ state: { listTime: NOW }, ...seen }), NOW)).toBe(time);
 });
