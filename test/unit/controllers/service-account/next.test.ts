@@ -175,6 +175,7 @@ test.each<Case>([
   ["a name that is taken is not taken again", listing({}), "Stalled AccountExists"],
   ["a lost status is found again by the marker", listing(ours), "RecordAccount Recovered"],
   ["an attempt took effect", { attempt, ...listing(ours) }, "RecordAccount Recovered"],
+  ["an attempt took effect undescribed", { attempt, ...listing({}) }, "RecordAccount Recovered"],
   ["an attempt had no effect", { attempt, ...listing() }, "RecordAttempt"],
   ["an attempt beside an account of that name", { attempt, ...listing(byHand) }, "CloseAttempt"],
   [
@@ -200,6 +201,7 @@ test.each<Case>([
     "Stalled ServiceAccountMismatch",
   ],
   ["an account of another project", { ...ofProject, ...looked(moved) }, "Stalled ProjectMismatch"],
+  ["its project is not shown", { ...ofProject, ...looked(), ...silent }, "Settled"],
   ["the connection has another project now", looked(moved), "Settled"],
   ["the object was restored", looked({ description: restored }), "Settled"],
   ["a description was edited", looked(byHand), "Settled"],
