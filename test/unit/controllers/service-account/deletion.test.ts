@@ -216,6 +216,11 @@ test.each([
   expect(toText(stepOf(given, NOW + GIVE_UP_AFTER_MS))).toBe(step);
 });
 
+test("an account that is not the object's does not hold its deletion for ever", () => {
+  const given = { ...another, object: failing.object };
+  expect(toText(stepOf(given, NOW + GIVE_UP_AFTER_MS))).toBe("Released CleanupIncomplete");
+});
+
 test("a failing clean-up is given up after ten minutes, and says what is left", () => {
   const given = { ...failing, account };
   expect(stepOf(given)).toEqual({ ...failure, afterMs: 30_000 });
