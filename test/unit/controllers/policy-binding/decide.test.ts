@@ -8,6 +8,7 @@ const removing = account({ foreignPolicies: "Remove" });
 const imported = account({ created: false });
 const closed = account({ accessRevoked: true });
 const closedLater = { ...closed, record: { ...recorded([]).record, revocationProven: false } };
+const removingWithdrawn = account({ foreignPolicies: "Remove", withdrawn: ["p1"] });
 const withdrawing = (...ids: string[]) => account({ withdrawn: ids });
 const having = (...ids: string[]) => account(recorded(ids));
 
@@ -41,6 +42,7 @@ const cases: Case[] = [
     "f",
   ],
   ["it goes if no binding names it", withdrawing("p1"), [], "p1 f", "f"],
+  ["then it goes alone, under Remove too", removingWithdrawn, [], "p1 f", "f"],
   ["it stays if another binding may bind it", withdrawing("p1"), ["p1 refused", "p1"], "p1"],
   ["a refused binding does not block others", kept, ["p1 new refused", "p2 new"], "", "p2"],
   ["revoked access unbinds everything, foreign policies included", closed, ["p1"], "p1 f", ""],

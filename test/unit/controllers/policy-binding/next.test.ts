@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
 import { next } from "../../../../src/controllers/policy-binding/rules/next.ts";
 import { report } from "../../../../src/controllers/policy-binding/rules/report.ts";
 import type {
@@ -6,11 +7,12 @@ import type {
   BindingsSnapshot,
 } from "../../../../src/controllers/policy-binding/rules/snapshot.ts";
 import type {
+  BindingView,
   BoundAccount,
   UnavailableAccount,
 } from "../../../../src/controllers/policy-binding/rules/views.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
-import { DAY, MINUTE } from "../../../../src/util/time.ts";
+import { DAY, HOUR, MINUTE, toIso8601 } from "../../../../src/util/time.ts";
 import { account, bindingOf, NOW, recorded, snapshot, stored } from "./builders.ts";
 
 const nothing = { readable: true, policyIds: [] } as const;
@@ -77,6 +79,9 @@ const release = (because: string) => ({ kind: "RemoveFinalizers", because });
 const attribute = { kind: "AttributeRefusal", suspects: [bindingOf("p1, on record: ")] };
 const done = { synced: true, recorded: true };
 const gaveUp = { unrevoked: ["p1"] };
+const corrected = withState({ corrections: [1, 2, 3, 4, 5].map((ago) => NOW - ago * MINUTE) });
+const foreignAgain = { source: "Server", live: { readable: true, policyIds: ["f"] } } as const;
+const revokedBefore = account({ ...recorded([]), accessRevoked: true });
 const vanished = withState({ vanished: { ids: ["f"], since: NOW - 5_000 } });
 
 /** The kind of step, or what it has to be like. */
@@ -106,6 +111,12 @@ test.each<Case>([
   ["an object without intent", seen(created, ["p1, on record: "], server), intent(["p1"])],
   ["a recorded intent", withIntent(), sync],
   ["drift", seen(kept, ["p1"], server), correct],
+  ["drift after five corrections", seen(kept, ["p1"], { ...server, ...corrected }), "Settled"],
+  [
+    "drift after five corrections where access is revoked",
+    seen(revokedBefore, ["p1, on record: "], { ...foreignAgain, ...corrected }),
+    { ...correct, policyIds: [], reason: "AccessRevoked" },
+  ],
   ["a PUT that is done", withIntent(), record, { synced: true }],
   ["a record that is written", withIntent(), "Settled", done],
   ["a refused list", withIntent(), intent([]), { refusal }],
@@ -234,6 +245,24 @@ describe("the report", () => {
     const given = seen(kept, ["p1 refused"]);
     const { objects } = report({ snapshot: given, done: {} }, failure, undefined);
     expect(objects[0]?.readiness).toMatchObject({ state: "Stalled", reason: "PolicyNotGranted" });
+  });
+
+  const minuteAgo = toIso8601(NOW - MINUTE);
+  const before = { appliedPolicyIds: ["p1"], observedGeneration: 1, lastSyncTime: minuteAgo };
+  test.each<[string, object, Partial<BindingView>, string]>([
+    ["everything is as reported", {}, {}, minuteAgo],
+    ["other policies are bound", { appliedPolicyIds: [] }, {}, toIso8601(NOW)],
+    ["the spec has changed", { observedGeneration: 0 }, {}, toIso8601(NOW)],
+    ["a run was requested", {}, { requestedAt: "now" }, toIso8601(NOW)],
+    ["an hour has passed", { lastSyncTime: toIso8601(NOW - HOUR) }, {}, toIso8601(NOW)],
+    ["the object is suspended", { observedGeneration: 0 }, { suspended: true }, minuteAgo],
+  ])("dates the sync if %s", (_, status, fields, lastSyncTime) => {
+    const view = { ...bindingOf("p1"), ...fields };
+    const given = snapshot(kept, [view], bound);
+    const object = { ...stored(view), status: { ...before, ...status } } as PolicyBinding;
+    const known = { ...given, objects: new Map([[view.uid, object]]) };
+    const { objects } = report({ snapshot: known, done: {} }, settled, undefined);
+    expect(objects[0]?.status).toMatchObject({ lastSyncTime });
   });
 
   test("forgets what it knew of an account that was made again", () => {
