@@ -1,0 +1,95 @@
+/** No transition of a status loses a key that it lists (S5). */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { KeyStatus, OrphanedKey } from "../../../../src/controllers/api-key/rules/status.ts";
+import { listedKeyIds } from "../../../../src/controllers/api-key/rules/status.ts";
+import {
+  withAcceptedKey,
+  withDeliveredKey,
+  withEndedKey,
+  withFoundKey,
+  withLateKeys,
+  withoutAttempt,
+  withUnlistedKey,
+} from "../../../../src/controllers/api-key/rules/transitions.ts";
+import { DAY } from "../../../../src/util/time.ts";
+import { current, NOW, noKeys, openAttempt, pair, superseded } from "./builders.ts";
+
+const attemptId = fc.constantFrom("a1", "a2");
+const orphan = (keyId: string | undefined, attempt: string): OrphanedKey => ({
+  keyId,
+  attemptId: attempt,
+  observedTime: NOW,
+  expirationTime: NOW + DAY,
+  late: undefined,
+});
+/** Six keys, each in one list or in none; and orphans whose IDs are not known. */
+const status = fc
+  .record({
+    places: fc.array(fc.constantFrom("superseded", "orphaned", "nowhere"), {
+      minLength: 6,
+      maxLength: 6,
+    }),
+    inUse: fc.option(fc.integer({ min: 1, max: 6 }), { nil: undefined }),
+    attempts: fc.array(attemptId, { minLength: 6, maxLength: 6 }),
+    unknown: fc.uniqueArray(attemptId),
+    isOpen: fc.boolean(),
+  })
+  .map(({ places, inUse, attempts, unknown, isOpen }): KeyStatus => {
+    const at = (place: string) =>
+      places.flatMap((each, index) => (each === place && index + 1 !== inUse ? [index + 1] : []));
+    return {
+      ...noKeys,
+      attempt: isOpen ? openAttempt(7) : undefined,
+      current: inUse === undefined ? undefined : current(inUse),
+      superseded: at("superseded").map((revision) => superseded(revision)),
+      orphaned: [
+        ...at("orphaned").map((revision) =>
+          orphan(pair(revision).keyId, attempts[revision - 1] ?? "a1"),
+        ),
+        ...unknown.map((each) => orphan(undefined, each)),
+      ],
+    };
+  });
+const entries = ({ current: inUse, superseded: past, orphaned }: KeyStatus) =>
+  (inUse === undefined ? 0 : 1) + past.length + orphaned.length;
+const unknownOf = ({ orphaned }: KeyStatus, attempt: string) =>
+  orphaned.filter((key) => key.keyId === undefined && key.attemptId === attempt).length;
+
+test("whatever happens to a key, each key that the status lists stays listed", () => {
+  const given = fc.record({ before: status, revision: fc.integer({ min: 1, max: 7 }), attemptId });
+  fc.assert(
+    fc.property(given, ({ before, revision, attemptId: attempt }) => {
+      const it = pair(revision);
+      const { keyId } = it;
+      const lost = orphan("sak_lost", attempt);
+      const late = withLateKeys(before, [{ keyId: "sak_late", attemptId: attempt }], 1, NOW);
+      const ended = withEndedKey(before, keyId, "Disabled", NOW);
+      const results: [KeyStatus, string | undefined][] = [
+        [withoutAttempt(before, false, [lost]), "sak_lost"],
+        [late, "sak_late"],
+        [withDeliveredKey(before, it, true, NOW), keyId],
+        [withFoundKey(before, it, undefined, NOW), keyId],
+        [withUnlistedKey(before, it, NOW), keyId],
+        [withAcceptedKey(before, keyId, NOW), undefined],
+        [ended, undefined],
+      ];
+      for (const [after, added] of results) {
+        const known = added === undefined ? [] : [added];
+        expect(listedKeyIds(after)).toEqual(
+          expect.arrayContaining([...listedKeyIds(before), ...known]),
+        );
+        expect(entries(after)).toBeGreaterThanOrEqual(entries(before));
+      }
+      // A late key is the unknown one of its attempt, if there is one.
+      expect(unknownOf(late, attempt)).toBe(Math.max(unknownOf(before, attempt) - 1, 0));
+      const states = ended.superseded.filter((key) => key.keyId === keyId);
+      const wasListed = [before.current, ...before.superseded].some((key) => key?.keyId === keyId);
+      expect(states.map(({ state }) => state)).toEqual(wasListed ? ["Disabled"] : []);
+      expect(withEndedKey(ended, keyId, "Deleted", NOW).superseded).toHaveLength(
+        ended.superseded.length,
+      );
+    }),
+    { numRuns: 500 },
+  );
+});
