@@ -63,14 +63,14 @@ function recovering({ id }: IssueAttempt, afterMs: number): Waiting {
 /** The pair that the attempt issued, wherever it is stored. */
 function pairOfAttempt(
   { id, revision }: IssueAttempt,
-  { status: { current }, held, staging, target }: ApiKeySnapshot,
+  { status, held, staging, target }: ApiKeySnapshot,
 ): IssuedPair | undefined {
   if (held?.attemptId === id) return held.pair;
   if (attemptOf(staging) === id) return pairIn(staging);
   const delivered = pairIn(target);
-  return delivered?.revision === revision && delivered.keyId !== current?.keyId
-    ? delivered
-    : undefined;
+  // The revision in the Secret can be edited: a key that the status lists was there before.
+  if (delivered === undefined || listedKeyIds(status).includes(delivered.keyId)) return undefined;
+  return delivered.revision === revision ? delivered : undefined;
 }
 
 function closeAttempt(

@@ -105,6 +105,10 @@ test.each(
     StartRecovery: {
       "an intent of another run": trying(),
       "the recovery of another attempt": trying({ recovery: { attemptId: "a0", since: 0 } }),
+      "an open attempt, and a superseded key dressed as its pair": snapshot({
+        status: { attempt: openAttempt(3), current: current(2), superseded: [superseded(1)] },
+        target: holding({ ...pair(1), revision: 3 }),
+      }),
       "a late key of the open attempt": trying({ lateKeys: [{ ...late, attemptId: "a1" }] }),
     },
     ReadUnexplainedKeys: { "an open attempt after the time-out": trying(since(985_000)) },
