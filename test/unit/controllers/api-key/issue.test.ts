@@ -142,6 +142,10 @@ test.each(
         ...requested,
         status: { orphaned: orphans(900) },
       }),
+      "no room for another superseded key": delivered({
+        ...requested,
+        status: { superseded: Array.from({ length: 900 }, (_, index) => superseded(index + 2)) },
+      }),
     },
     NamespaceBudgetExceeded: { "a request over the grant": snapshot({ ...limited, ...requested }) },
     WaitingForPeer: { "a peer is issuing": snapshot({ unsettledPeer: "other" }) },

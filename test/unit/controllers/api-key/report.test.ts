@@ -231,14 +231,15 @@ describe("a warning", () => {
   });
 });
 
+const failed = (error: unknown): Outcome => ({
+  kind: "Failed",
+  error,
+  readiness: { state: "Stalled", reason: "x", message: "y" },
+});
+const invalid = new KubeError("Invalid", "immutable");
+const denied = new IamError("PermissionDenied", "no", { operation: "disableKey" });
+
 describe("the next run", () => {
-  const failed = (error: unknown): Outcome => ({
-    kind: "Failed",
-    error,
-    readiness: { state: "Stalled", reason: "x", message: "y" },
-  });
-  const invalid = new KubeError("Invalid", "immutable");
-  const denied = new IamError("PermissionDenied", "no", { operation: "disableKey" });
   const late = delivered({ lateKeys: [{ keyId: "sak_9", attemptId: "a9" }] });
   const refusal = { failedRevocations: new Map([["sak_0", denied]]) };
 
@@ -254,4 +255,16 @@ describe("the next run", () => {
   ] as const)("%s", (_, world, outcome, done, ms) => {
     expect(reported(world, outcome, done).requeueAfterMs).toBe(ms);
   });
+});
+
+const suspendedDeletion = { ...gone, spec: keySpec({ suspend: true }) };
+test.each([
+  ["runs while the console does not answer", gone, failed(denied), true],
+  ["runs during a wait", gone, blocked, true],
+  ["goes on as before after a failure of the operator", gone, failed(invalid), undefined],
+  ["is left while suspended", suspendedDeletion, blocked, false],
+  ["does not exist without a deletion", {}, blocked, undefined],
+] as const)("the deadline of a deletion %s", (_, changes, outcome, expected) => {
+  const [entry] = reported(snapshot(changes), outcome).objects;
+  expect(entry?.isCleanupBlocked).toBe(expected);
 });

@@ -5,6 +5,7 @@ import type { ServiceAccount } from "../../../../src/api/service-account.ts";
 import { ALL_RIGHTS } from "../../../../src/controllers/connection/rules/effective-grant.ts";
 import { chooseCredential } from "../../../../src/controllers/quota-export/rules/credential.ts";
 import { next } from "../../../../src/controllers/quota-export/rules/next.ts";
+import { report } from "../../../../src/controllers/quota-export/rules/report.ts";
 
 const CONNECTION = { kind: "ClusterConnection", name: "default" } as const;
 
@@ -43,4 +44,16 @@ test("an ApiKey without a key yet is waited for", () => {
     );
   expect(choose({})).toEqual({ kind: "Waiting", message: "ApiKey ci does not have a key yet." });
   expect(choose({ current: { keyId: "key-1" } }).kind).toBe("Key");
+});
+
+test.each([
+  ["a whole listing handles it", { quotas: [] }, "now"],
+  ["a refused listing does not", {}, undefined],
+])("a request: %s", (_, done, handled) => {
+  const object = { metadata: { uid: "uid", generation: 1 }, status: {} };
+  const waiting = { kind: "Waiting", state: "Reconciling", reason: "Denied", message: "no" };
+  const snapshot = { object, request: "now", spec: { clusterId: 7 }, intervalMs: 60_000 };
+  const at = { now: 0, monotonic: 0, fraction: 0 };
+  const made = report({ snapshot, done } as never, waiting as never, at);
+  expect(made.objects[0]?.handledRequest).toBe(handled);
 });
