@@ -11,7 +11,7 @@ import type { Outcome } from "../../../../src/controllers/frame/rules/outcome.ts
 import { statusOf } from "../../../../src/controllers/frame/rules/report.ts";
 import { clusterConnectionType } from "../../../../src/controllers/resource-types.ts";
 import { IamError, type IamErrorCode } from "../../../../src/iam/errors.ts";
-import { MINUTE, toIso8601 } from "../../../../src/util/time.ts";
+import { MINUTE, SECOND, toIso8601 } from "../../../../src/util/time.ts";
 import { at, snapshot as inOrder, NOW } from "./snapshot.ts";
 
 const users = ["ServiceAccount a/b"];
@@ -74,6 +74,38 @@ test("a status says when the login was accepted, and an old one does not move", 
   const object = { ...snapshot.object, status: first as typeof snapshot.object.status };
   const changes = { object, clockSkewSeconds: 3 } as Partial<ConnectionSnapshot>;
   expect(reported({ ...accepted, isNew: false }, changes, NOW + 60_000).status).toEqual(first);
+});
+
+const unusable = { spec: { ok: false, suspend: false, message: "no" } } as const;
+const failedRun: Outcome = {
+  kind: "Failed",
+  error: new Error("no"),
+  readiness: { state: "Reconciling", reason: "Unavailable", message: "no" },
+};
+
+test.each<[string, Partial<ConnectionSnapshot>, Outcome | undefined, Login, boolean, boolean]>([
+  ["a login that is accepted", {}, undefined, accepted, true, true],
+  ["a login that fails", {}, undefined, failed("Unauthenticated"), true, false],
+  ["an invalid spec", unusable, undefined, accepted, true, true],
+  ["a run that fails", {}, failedRun, accepted, false, false],
+])(
+  "%s: whether a request is handled, and the next check",
+  (_, changes, end, login, known, final) => {
+    const progress = { snapshot: { ...snapshot, request: "now", ...changes }, done: { login } };
+    const outcome = end ?? (next(progress, at) as Outcome);
+    const made = report(clusterConnectionType, progress, outcome, at);
+    expect(made.objects[0]?.handledRequest).toBe(known ? "now" : undefined);
+    expect(made.objects[0]?.conditions).toHaveLength(known ? 1 : 0);
+    expect(made.requeueAfterMs).toBe(final ? MINUTE : 12 * SECOND);
+  },
+);
+
+test("a clock that is set is reported, and an old login is not dated", () => {
+  const status = { users: 1, clockSkewSeconds: 0 };
+  const changes = { object: { ...snapshot.object, status }, clockSkewSeconds: 60 };
+  const { status: after } = reported({ ...accepted, isNew: false }, changes);
+  expect(after).toMatchObject({ clockSkewSeconds: 60 });
+  expect(after).not.toHaveProperty("lastAuthenticationTime");
 });
 
 test("clocks that drift apart make one event", () => {
