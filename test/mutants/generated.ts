@@ -2,12 +2,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Lang, parse, type SgNode } from "@ast-grep/napi";
+import type { Named } from "./mutants.ts";
 import { edited, type Mutated } from "./sources.ts";
 
-/** A bug that no one has seeded; it may change nothing that anyone would notice. */
-export interface Generated {
-  /** `area/FILE:LINE: what is replaced => what comes in its place` */
-  readonly name: string;
+/** A bug that no one has seeded, named `area/FILE:LINE: what is replaced => what comes in its place`. */
+export interface Generated extends Named {
   readonly mutated: Mutated;
 }
 

@@ -5,7 +5,7 @@
  * mutant, and `--not-run` leaves out what it has a result for: an interrupted run goes on.
  *
  * `--generate PATTERN` tries bugs that are made by rule in the files that fit the pattern, in the unit tests unless `--suite` says
- * otherwise. Nothing is recorded: whoever reads the missed ones finds what tests lack, and what changes nothing.
+ * otherwise. Nothing is recorded. Read the missed ones: some show what the tests lack, others do not matter.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { readFlags } from "../../scripts/flags.ts";
 import { type Generated, generateMutants } from "./generated.ts";
 import { Judge } from "./judge.ts";
 import { noticedBy, readMatrix, SUITES, type Suite, withResult, writeMatrix } from "./matrix.ts";
-import { areaOf, type Mutant, mutants } from "./mutants.ts";
+import { areaOf, type Mutant, mutants, type Named } from "./mutants.ts";
 import { concerns } from "./suites.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -107,7 +107,7 @@ function usualSuites({ name }: Mutant): readonly Suite[] {
   return [...new Set([...known.slice(0, 1), ...USUAL])];
 }
 
-function note({ name }: Pick<Mutant, "name">, suite: Suite, verdict: Verdict): void {
+function note({ name }: Named, suite: Suite, verdict: Verdict): void {
   if (verdict.kind === "Broken") return;
   const test = verdict.kind === "Noticed" ? verdict.test : undefined;
   matrix = withResult(matrix, name, suite, test);

@@ -18,6 +18,9 @@ export interface Mutant {
 const ENTRY =
   /^@ (?<bug>[a-z0-9-]+): (?<within>\S+)\n(?<find>(?:-.*\n)+)(?<replacement>(?:\+.*\n)+)/gm;
 
+/** By its name, `areaOf` tells the area of a bug. */
+export type Named = Pick<Mutant, "name">;
+
 export const mutants: readonly Mutant[] = globSync("*.mutants", { cwd: import.meta.dirname })
   .toSorted()
   .flatMap((file) =>
@@ -26,7 +29,7 @@ export const mutants: readonly Mutant[] = globSync("*.mutants", { cwd: import.me
 
 export const CHART_AREA = "chart";
 
-export function areaOf({ name }: Pick<Mutant, "name">): string {
+export function areaOf({ name }: Named): string {
   return name.split("/")[0] ?? "";
 }
 

@@ -1,6 +1,6 @@
 /** Which tests of a suite may notice the mutants of an area. */
 import type { Suite } from "./matrix.ts";
-import { areaOf, CHART_AREA, type Mutant } from "./mutants.ts";
+import { areaOf, CHART_AREA, type Named } from "./mutants.ts";
 
 export type VitestSuite = Exclude<Suite, "simulation">;
 
@@ -36,13 +36,16 @@ const CHART = [
 const GOLDENS = /changes exactly these fields|is what the chart renders/;
 
 const TESTS: Readonly<Record<string, readonly string[]>> = {
+  api: ["test/unit/api/", ...CONTROLLERS],
   app: ["test/unit/app/"],
   connection: own("connection"),
+  connections: ["test/unit/connections/", ...CONTROLLERS],
   consumers: ["test/unit/consumers/", "test/unit/controllers/"],
   http: [...CONSOLE, ...CLUSTER],
   iam: [...CONSOLE, ...CONTROLLERS],
   kube: CLUSTER,
   "leader-election": CLUSTER,
+  observability: ["test/unit/observability/", "test/unit/app/"],
   plugin: PLUGIN,
   "policy-binding": own("policy-binding"),
   "quota-export": own("quota-export"),
@@ -51,13 +54,13 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Groups of test files, to run one after the other. */
-export function testsFor(mutant: Pick<Mutant, "name">): readonly (readonly string[])[] {
+export function testsFor(mutant: Named): readonly (readonly string[])[] {
   if (areaOf(mutant) === CHART_AREA) return CHART.map((name) => [`test/chart/${name}.test.ts`]);
   return [TESTS[areaOf(mutant)] ?? CONTROLLERS];
 }
 
 /** Whether the suite runs for the mutant. */
-export function concerns(suite: Suite, mutant: Pick<Mutant, "name">): boolean {
+export function concerns(suite: Suite, mutant: Named): boolean {
   return (suite === "chart") === (areaOf(mutant) === CHART_AREA);
 }
 

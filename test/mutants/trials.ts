@@ -2,7 +2,7 @@
 import { relative } from "node:path";
 import { createVitest, type TestModule, type TestSpecification, type Vitest } from "vitest/node";
 import type { Copy } from "./copy.ts";
-import type { Mutant } from "./mutants.ts";
+import type { Named } from "./mutants.ts";
 import type { Mutated } from "./sources.ts";
 import { namePattern, PROJECTS, testsFor, type VitestSuite } from "./suites.ts";
 import type { Verdict } from "./verdict.ts";
@@ -29,12 +29,7 @@ export class Trials implements AsyncDisposable {
   }
 
   /** First the test that noticed the mutant the last time, then its file, then all that might. */
-  judge(
-    mutant: Pick<Mutant, "name">,
-    mutated: Mutated,
-    suite: VitestSuite,
-    known?: string,
-  ): Promise<Verdict> {
+  judge(mutant: Named, mutated: Mutated, suite: VitestSuite, known?: string): Promise<Verdict> {
     const act = async () => {
       for await (const verdict of this.#attempts(mutant, suite, known))
         if (verdict.kind !== "Missed") return verdict;
@@ -49,11 +44,7 @@ export class Trials implements AsyncDisposable {
     return this.#run([file], suite, name);
   }
 
-  async *#attempts(
-    mutant: Pick<Mutant, "name">,
-    suite: VitestSuite,
-    known?: string,
-  ): AsyncGenerator<Verdict> {
+  async *#attempts(mutant: Named, suite: VitestSuite, known?: string): AsyncGenerator<Verdict> {
     if (known !== undefined) {
       const { file, name } = partsOf(known);
       yield this.#run([file], suite, name);
