@@ -89,7 +89,7 @@ test.each<[string, Partial<ConnectionSnapshot>, Outcome | undefined, Login, bool
   ["an invalid spec", unusable, undefined, accepted, true, true],
   ["a run that fails", {}, failedRun, accepted, false, false],
 ])(
-  "%s: whether a request is handled, and the next check",
+  "whether a request is handled, and the next check, after %s",
   (_, changes, end, login, known, final) => {
     const progress = { snapshot: { ...snapshot, request: "now", ...changes }, done: { login } };
     const outcome = end ?? (next(progress, at) as Outcome);

@@ -132,7 +132,7 @@ test.each<[string, number | undefined, number | undefined]>([
   expect(reported.keyCount).toBe(expected);
 });
 
-test("it says whether all keys are managed, but not anew during a deletion", () => {
+test("the condition KeysManaged is reported, except during a deletion", () => {
   const typesOf = (object: AccountSnapshot["object"]) =>
     reportOf({ seen: { object, account } }, settled).objects[0]?.conditions?.map(
       ({ type }) => type,
