@@ -19,7 +19,7 @@ import { consumerConditions, countOf } from "./consumers.ts";
 import { contentOf } from "./content.ts";
 import { EXPIRING_SOON, readinessOf } from "./readiness.ts";
 import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
-import type { ApiKeyMemory, ApiKeyProgress, ApiKeySnapshot } from "./snapshot.ts";
+import type { ApiKeyDone, ApiKeyMemory, ApiKeyProgress, ApiKeySnapshot } from "./snapshot.ts";
 import { type KeyStatus, keyStatusCodec, listedKeyIds } from "./status.ts";
 import { nextCheckMs, replacedInMs } from "./verification.ts";
 
@@ -54,7 +54,7 @@ export function report(
             checkMs(progress.snapshot, at, timing),
             pairCheckMs(progress.snapshot, outcome, at, timing),
             patienceMs(progress.snapshot, at, timing),
-            lateKeysMs(progress),
+            lateKeysMs(progress.done),
           ),
   };
 }
@@ -174,8 +174,8 @@ function waitMs(outcome: Outcome): number {
 }
 
 /** Retries late keys that the run has left over, because another run was listing lost keys of the account. */
-function lateKeysMs({ snapshot: { lateKeys }, done }: ApiKeyProgress): number {
-  return lateKeys.length > 0 && done.defersLateKeys === true ? MINUTE : Number.POSITIVE_INFINITY;
+function lateKeysMs({ defersLateKeys }: ApiKeyDone): number {
+  return defersLateKeys === true ? MINUTE : Number.POSITIVE_INFINITY;
 }
 
 /** Reads a Secret at intervals if the watch does not cover it: the watch covers only the operator's Secrets. */
