@@ -84,7 +84,12 @@ const cluster = {
 function chartProject(include: readonly string[]) {
   return {
     extends: true as const,
-    test: { ...project("chart", include), testTimeout: 2 * minute, hookTimeout: 30 * minute },
+    test: {
+      ...project("chart", include),
+      setupFiles: ["test/setup/fuzz-seed.ts"],
+      testTimeout: all ? 10 * minute : 2 * minute,
+      hookTimeout: 30 * minute,
+    },
   };
 }
 

@@ -11,6 +11,7 @@ const steps: readonly (readonly [name: string, ...command: string[]])[] = [
   ["English", "scripts/check-english.ts"],
   ["types", "node_modules/typescript/bin/tsc"],
   ["lookups of names from outside", "scripts/check-entries.ts"],
+  ["bounds of process state", "scripts/check-state.ts"],
   ["generated files", "scripts/generate.ts", "--check"],
 ];
 

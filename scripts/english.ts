@@ -1,10 +1,10 @@
-/** Finds patterns that make English read as a translation, in what people read: string literals, comments and the chart. */
+/** Finds patterns that make English read as a translation, in what people read: string literals, comments, the chart and pages. */
 import { Lang, parse } from "@ast-grep/napi";
 
 export interface Text {
   readonly file: string;
   readonly line: number;
-  readonly kind: "message" | "comment";
+  readonly kind: "message" | "comment" | "page";
   readonly text: string;
 }
 
@@ -13,6 +13,7 @@ export interface Rule {
   readonly instead: string;
   /** Not in comments, where the pattern is still frequent. */
   readonly onlyMessages?: true;
+  readonly onlyPages?: true;
 }
 
 export const RULES: readonly Rule[] = [
@@ -37,7 +38,26 @@ export const RULES: readonly Rule[] = [
   { pattern: /\banew\b/i, instead: '"again"' },
   { pattern: /\bcalls? \d/i, instead: "the method's name" },
   { pattern: /\bat (the|its|an?) console\b/i, instead: '"in the console"' },
+  ...onPages(
+    [
+      /(^|[.:;,|] )where (the|an?|it|they|there|two|you|that|one|this|these|its)\b/i,
+      '"if" or "when"',
+    ],
+    [/\balso (where|with|if|when)\b/i, '"even"'],
+    [/\b(has|have) to\b/i, '"must"'],
+    [/\b(vanish(es)?|goes (away|with))\b/i, '"is deleted"'],
+    [/\bend(s|ed|ing)? (an?|the|superseded) keys?\b/i, '"revoke" or "delete"'],
+    [/\b(come|comes|came|becomes?|became) of\b/i, "the result"],
+    [/(?<!certificate )\bauthorit(y|ies)\b/i, '"CA"'],
+    [/\b(another one|of (its|their|your) own)\b/i, "the noun again"],
+    [/\b(anybody|whatever)\b/i, "name who or what it is"],
+  ),
 ];
+
+/** Rules for pages alone: in code, these patterns are still frequent. */
+function onPages(...rules: readonly (readonly [RegExp, string])[]): readonly Rule[] {
+  return rules.map(([pattern, instead]) => ({ pattern, instead, onlyPages: true }));
+}
 
 /** Texts that a rule finds and that are right, with the reason. */
 export const EXCEPTIONS: Readonly<Record<string, string>> = {};
@@ -68,6 +88,15 @@ export function linesOf(file: string, source: string): readonly Text[] {
   return source.split("\n").map((text, at) => ({ file, line: at + 1, kind: "message", text }));
 }
 
+/** Each line of a Markdown page, without code and the targets of links. */
+export function pageLinesOf(file: string, source: string): readonly Text[] {
+  const prose = source
+    .replaceAll(/^( *)```[^\n]*\n[\s\S]*?^\1```$/gm, (block) => block.replaceAll(/[^\n]/g, ""))
+    .replaceAll(/`[^`\n]*`/g, "…")
+    .replaceAll(/\]\([^)]*\)/g, "]");
+  return prose.split("\n").map((text, at) => ({ file, line: at + 1, kind: "page", text }));
+}
+
 /** Answers one complaint for each text and rule, and for each exception that is not needed. */
 export function judgeEnglish(
   texts: readonly Text[],
@@ -75,8 +104,9 @@ export function judgeEnglish(
 ): readonly string[] {
   const used = new Set<string>();
   const complaints = texts.flatMap(({ file, line, kind, text }) =>
-    RULES.flatMap(({ pattern, instead, onlyMessages }) => {
-      const found = onlyMessages && kind === "comment" ? null : pattern.exec(text);
+    RULES.flatMap(({ pattern, instead, onlyMessages, onlyPages }) => {
+      const isOut = (onlyMessages && kind === "comment") || (onlyPages && kind !== "page");
+      const found = isOut ? null : pattern.exec(text);
       if (found === null) return [];
       const exception = Object.keys(exceptions).find((each) => text.includes(each));
       if (exception === undefined)

@@ -14,7 +14,7 @@ import { GROUP } from "../src/api/meta.ts";
 import { toKindsTemplate } from "./chart/kinds-template.ts";
 import { toChartMetadata } from "./chart/metadata.ts";
 import { toChartReadme } from "./chart/readme.ts";
-import { withConnectionSpec } from "./chart/values-schema.ts";
+import { toValuesSchema } from "./chart/values-schema.ts";
 import { toKubectlIamPage } from "./kubectl-iam-page.ts";
 import { toMetricsPage } from "./metrics-page.ts";
 import { fileName, toReferenceIndex, toReferencePage } from "./reference-page.ts";
@@ -35,7 +35,11 @@ const wanted = new Map<string, string>([
   [`${chart}/README.md`, toChartReadme(read(`${chart}/values.yaml`))],
   [
     `${chart}/values.schema.json`,
-    withConnectionSpec(read(`${chart}/values.schema.json`), clusterConnectionKind),
+    toValuesSchema(
+      read(`${chart}/values.schema.json`),
+      read(`${chart}/values.yaml`),
+      clusterConnectionKind,
+    ),
   ],
   ["src/app/version.ts", versionFile(metadata.version)],
   ["docs/reference/README.md", toReferenceIndex(kinds)],

@@ -27,7 +27,7 @@ export const LAYERS: readonly Layer[] = [
   {
     files: "util/**",
     because: "it is below everything",
-    imports: ["croner", "node:{crypto,timers/promises,util}"],
+    imports: ["croner", "node:{crypto,net,timers/promises,url,util}"],
   },
   {
     files: "api/**",
@@ -37,7 +37,7 @@ export const LAYERS: readonly Layer[] = [
   {
     files: "http/**",
     because: "it is HTTP alone",
-    imports: ["util/**", "undici", "node:{dns,net,tls}"],
+    imports: ["util/**", "undici", "node:{crypto,dns,net,tls,zlib}"],
   },
   {
     files: "iam/**",
@@ -47,7 +47,7 @@ export const LAYERS: readonly Layer[] = [
   {
     files: "kube/config/config.ts",
     because: "only this file loads @kubernetes/client-node",
-    imports: ["kube/config/*", "util/**", "@kubernetes/client-node", "node:tls"],
+    imports: ["kube/config/*", "util/**", "@kubernetes/client-node", "node:{fs,path,tls}"],
   },
   {
     files: "kube/**",
@@ -120,7 +120,7 @@ export const LAYERS: readonly Layer[] = [
       "controllers/frame/context.ts",
       "controllers/frame/rules/**",
       "connections/**",
-      "iam/errors.ts",
+      "iam/{errors,evidence}.ts",
       "kube/{errors,match-labels,resource}.ts",
       "util/**",
       "node:{crypto,util}",
@@ -143,7 +143,7 @@ export const LAYERS: readonly Layer[] = [
       "controllers/frame/plan/{invented,lines}.ts",
       "controllers/frame/rules/**",
       "connections/**",
-      "iam/{errors,model,client/wrap-calls}.ts",
+      "iam/{errors,evidence,model,client/wrap-calls}.ts",
       "kube/{errors,resource}.ts",
       "runtime/{predicates,watch}.ts",
       "util/**",
@@ -170,7 +170,7 @@ export const LAYERS: readonly Layer[] = [
     because: "what all kinds share knows none of them",
     imports: [
       "api/**",
-      "iam/errors.ts",
+      "iam/{errors,evidence}.ts",
       "kube/{resource,resource-types}.ts",
       "runtime/watch.ts",
       "util/**",
@@ -191,7 +191,7 @@ export const LAYERS: readonly Layer[] = [
     imports: [
       "api/**",
       "controllers/resource-types.ts",
-      "controllers/frame/errors.ts",
+      "controllers/frame/{errors,settle-all}.ts",
       "controllers/frame/rules/**",
       "kube/{errors,match-labels,resource,resource-types}.ts",
       "runtime/predicates.ts",
@@ -212,7 +212,7 @@ export const LAYERS: readonly Layer[] = [
       "{api,consumers,controllers,http,iam,kube,observability,runtime,util}/**",
       "prom-client",
       "zod",
-      "node:{crypto,dns/promises,net,os,perf_hooks,util,v8}",
+      "node:{crypto,dns/promises,fs,net,os,perf_hooks,util,v8}",
     ],
   },
   {
@@ -242,7 +242,7 @@ export const LAYERS: readonly Layer[] = [
       "app/plan/plan-objects.ts",
       "js-yaml",
       "zod",
-      "node:{child_process,fs,fs/promises,module,net,path,tls,util}",
+      "node:{child_process,fs,fs/promises,module,path,tls,util}",
     ],
   },
 ];

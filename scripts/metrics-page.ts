@@ -36,7 +36,7 @@ const sections: readonly (readonly [title: string, about: string, pattern: RegEx
   [
     "Controllers",
     "Named as in controller-runtime, so that its dashboards work. The label `controller` is a kind.",
-    /^(controller_runtime|iam_operator_stale)/,
+    /^(controller_runtime|iam_operator_(stale|omitted|long_turns))/,
   ],
   ["Queues", "The label `name` is a kind.", /workqueue/],
 ];
@@ -63,20 +63,20 @@ function row({ name, type, labelNames, help }: Declared): string {
   return `| \`${name}\` | ${type} | ${labels} | ${help.replace(/<\w+>/g, "`$&`")} |`;
 }
 
-const HEAD = "| metric | type | labels | what it says |\n| --- | --- | --- | --- |";
+const HEAD = "| metric | type | labels | meaning |\n| --- | --- | --- | --- |";
 
 const INTRODUCTION = `# Metrics
 
 What \`/metrics\` shows, on port 8080 unless \`--metrics-address\` says otherwise. Labels hold names of objects and words of a
-closed list, never a secret and never an id of a key. The series of an object vanish with it.
+closed list, never a secret and never an id of a key. The series of an object are deleted with it.
 
 Only the Pod that leads has series of objects and controllers; the others tell about themselves and their caches. How to
-let nobody but Prometheus read them is in [docs/observability.md](../observability.md), what to be woken for in
+let only Prometheus read them is in [docs/observability.md](../observability.md), the alerts are in
 [docs/alerts.md](../alerts.md).`;
 
 const CLOSING = `## Process
 
 \`process_*\` and \`nodejs_*\`, as prom-client has them: memory, CPU, open files, event loop lag and garbage collection.
-The percentiles of the lag come of a timer of ${LAG_SAMPLE_MS} ms, which they include.
+The percentiles of the lag are measured with a timer of ${LAG_SAMPLE_MS} ms, which they include.
 
 This page is generated from the metrics in \`src/observability\`.`;

@@ -1,15 +1,23 @@
 /** From a kind to its reference page. */
+import { clusterConnectionKind } from "../src/api/connection.ts";
 import { objectSchema } from "../src/api/crd.ts";
 import { columnsOf, type Kind } from "../src/api/kind.ts";
+import { kinds as allKinds } from "../src/api/kinds.ts";
 import { API_VERSION } from "../src/api/meta.ts";
 import { conditionHelp } from "../src/api/reasons/conditions.ts";
-import { VALIDATIONS } from "../src/api/rule.ts";
 import { secretVariables } from "../src/api/secret-variables.ts";
 import { type StructuralSchema, toStructuralSchema } from "../src/api/structural-schema.ts";
 
+/** The kind whose page has the fields that both have. */
+const SAME_AS: Readonly<Record<string, Kind>> = { Connection: clusterConnectionKind };
+
+type Row = readonly string[];
+
 /** A Markdown page about the kind, with the example as it stands. */
 export function toReferencePage(kind: Kind, example: string): string {
-  const { spec = {}, status = {} } = objectSchema(kind).properties ?? {};
+  const base = SAME_AS[kind.kind];
+  const but = (rowsOf: (kind: Kind) => readonly Row[]) =>
+    base === undefined ? rowsOf(kind) : without(rowsOf(kind), rowsOf(base));
   return [
     `# ${kind.kind}`,
     kind.description,
@@ -17,31 +25,29 @@ export function toReferencePage(kind: Kind, example: string): string {
     "## Example",
     `\`\`\`yaml\n${example.trimEnd()}\n\`\`\``,
     "## Spec",
-    // With the defaults that are not stored.
-    specTable(toStructuralSchema(kind.spec)),
+    ...(base === undefined ? [] : [differences(kind, base)]),
+    ...tableOf(["Field", "Type", "Default", "Bounds", "Description"], but(specRows)),
     ...(kind.kind === "ApiKey" ? [variables()] : []),
-    "## Rules",
-    "The API server refuses what breaks one of these, and says so in these words. What it cannot judge, such as whether a time zone exists, the operator reports as `Stalled` with reason `InvalidSpec`.",
-    ruleTable(spec),
     "## Status",
-    statusTable(status),
-    "## Conditions",
-    conditionTable(kind),
+    `The [fields and conditions of every kind](README.md#status-of-every-kind) and ${base === undefined ? "these" : `those of a [${base.kind}](${fileName(base)}.md#status)`}.`,
+    ...tableOf(["Field", "Type", "Description"], but(ownStatusRows)),
+    ...tableOf(["Condition", "Meaning", "Reasons"], but(ownConditionRows)),
     "## Columns",
     `What \`kubectl get ${kind.shortName}\` prints.`,
-    columnTable(kind),
+    ...tableOf(["Column", "Content"], columnRows(kind)),
     ...(kind.selectableFields.length === 0 ? [] : [selectors(kind)]),
   ]
     .join("\n\n")
     .concat("\n");
 }
 
-/** The page that leads to the others. */
+/** The page that leads to the others, with what all of them have in common. */
 export function toReferenceIndex(kinds: readonly Kind[]): string {
   return [
     "# Reference",
+    "[kubectl iam](kubectl-iam.md) · [metrics](metrics.md) · [chart values](../../charts/iam-operator/README.md) · [reasons](../troubleshooting.md) · [log lines](../logs.md)",
     `Every kind of \`${API_VERSION}\`. \`kubectl get iam\` lists all namespaced ones.`,
-    table(
+    ...tableOf(
       ["Kind", "Short name", "Scope", "In one line"],
       kinds.map((kind) => [
         `[${kind.kind}](${fileName(kind)}.md)`,
@@ -50,11 +56,36 @@ export function toReferenceIndex(kinds: readonly Kind[]): string {
         kind.description,
       ]),
     ),
-    "[Metrics](metrics.md) have a page of their own. These pages are generated from the schemas in `src/api`.",
+    "If a field is not valid, the API server refuses the object and says why. What it cannot judge, such as whether a time zone exists, is reported as `Stalled` with reason `InvalidSpec`.",
+    "## Status of every kind",
+    ...tableOf(["Field", "Type", "Description"], commonStatusRows),
+    ...tableOf(
+      ["Condition", "Meaning"],
+      commonConditionRows.map(([condition = "", meaning = ""]) => [condition, meaning]),
+    ),
+    "These pages are generated from `src`.",
   ]
     .join("\n\n")
     .concat("\n");
 }
+
+function differences(kind: Kind, base: Kind): string {
+  const names = (of: Kind) => Object.keys(toStructuralSchema(of.spec).properties ?? {});
+  const missing = names(base).filter((name) => !names(kind).includes(name));
+  const list = missing.map((name) => code(`spec.${name}`)).join(" and ");
+  return `All fields of a [${base.kind}](${fileName(base)}.md#spec), except ${list}.`;
+}
+
+const without = (rows: readonly Row[], others: readonly Row[]) =>
+  rows.filter((row) => !others.some((other) => other.join("|") === row.join("|")));
+const inAll = (rowsOf: (kind: Kind) => readonly Row[]) => {
+  const [first = [], ...others] = allKinds.map(rowsOf);
+  return first.filter((row) => others.every((rows) => without([row], rows).length === 0));
+};
+const commonStatusRows = inAll(statusRows);
+const commonConditionRows = inAll(conditionRows);
+const ownStatusRows = (kind: Kind) => without(statusRows(kind), commonStatusRows);
+const ownConditionRows = (kind: Kind) => without(conditionRows(kind), commonConditionRows);
 
 /** `ApiKey` → `api-key`. */
 export function fileName({ kind }: Pick<Kind, "kind">): string {
@@ -87,46 +118,31 @@ function facts(kind: Kind): string {
   return `${scope}; \`apiVersion: ${API_VERSION}\`; ${names}.${length}${clash}`;
 }
 
-function specTable(spec: StructuralSchema): string {
-  return table(
-    ["Field", "Type", "Default", "Bounds", "Description"],
-    fieldsOf(spec, "spec").map(({ path, node, required }) => [
-      code(path),
-      typeOf(node),
-      required ? "required" : defaultOf(node),
-      boundsOf(node),
-      node.description ?? "",
-    ]),
-  );
+/** With the defaults that are not stored. */
+function specRows(kind: Kind): readonly Row[] {
+  return fieldsOf(toStructuralSchema(kind.spec), "spec").map(({ path, node, required }) => [
+    code(path),
+    typeOf(node),
+    required ? "required" : defaultOf(node),
+    boundsOf(node),
+    node.description ?? "",
+  ]);
 }
 
-function ruleTable(spec: StructuralSchema): string {
-  const fields = [{ path: "spec", node: spec }, ...fieldsOf(spec, "spec")];
-  return table(
-    ["Field", "Rule"],
-    fields.flatMap(({ path, node }) => rulesOf(path, node)),
-  );
+function statusRows(kind: Kind): readonly Row[] {
+  const { status = {} } = objectSchema(kind).properties ?? {};
+  return fieldsOf(status, "status").map(({ path, node }) => [
+    code(path),
+    typeOf(node),
+    node.description ?? "",
+  ]);
 }
 
-function statusTable(status: StructuralSchema): string {
-  return table(
-    ["Field", "Type", "Description"],
-    fieldsOf(status, "status").map(({ path, node }) => [
-      code(path),
-      typeOf(node),
-      node.description ?? "",
-    ]),
-  );
-}
-
-function columnTable(kind: Kind): string {
-  return table(
-    ["Column", "Content"],
-    columnsOf(kind).map(({ name, description, priority }) => [
-      code(name.toUpperCase()),
-      priority === 1 ? `${description} Only with \`-o wide\`.` : description,
-    ]),
-  );
+function columnRows(kind: Kind): readonly Row[] {
+  return columnsOf(kind).map(({ name, description, priority }) => [
+    code(name.toUpperCase()),
+    priority === 1 ? `${description} Only with \`-o wide\`.` : description,
+  ]);
 }
 
 function typeOf(node: StructuralSchema): string {
@@ -157,33 +173,19 @@ function range(least: number | undefined, most: number | undefined, unit: string
   return most === undefined ? "" : `at most ${most}${unit}`;
 }
 
-function rulesOf(path: string, node: StructuralSchema): readonly (readonly string[])[] {
-  const nested = [
-    [path, node],
-    [`${path}[]`, node.items],
-    [`${path}.*`, node.additionalProperties],
-  ] as const;
-  return nested.flatMap(([at, { [VALIDATIONS]: rules = [] } = {}]) =>
-    rules.map(({ message, fieldPath = "" }) => [code(`${at}${fieldPath}`), message]),
-  );
-}
-
 function variables(): string {
   const list = secretVariables.map((name) => code(`\${${name}}`)).join(", ");
   return `Variables of \`spec.secret.data\`: ${list}. The two of the previous key are empty outside the overlap.`;
 }
 
-function conditionTable(kind: Kind): string {
-  return table(
-    ["Condition", "Meaning", "Reasons that require action"],
-    (conditionHelp[kind.kind] ?? []).map(({ type, meaning, reasons }) => [
-      code(type),
-      meaning,
-      reasons
-        .map((reason) => `[${reason}](../troubleshooting.md#${reason.toLowerCase()})`)
-        .join(", "),
-    ]),
-  );
+function conditionRows(kind: Kind): readonly Row[] {
+  return (conditionHelp[kind.kind] ?? []).map(({ type, meaning, reasons }) => [
+    code(type),
+    meaning,
+    reasons
+      .map((reason) => `[${reason}](../troubleshooting.md#${reason.toLowerCase()})`)
+      .join(", "),
+  ]);
 }
 
 function selectors(kind: Kind): string {
@@ -191,7 +193,12 @@ function selectors(kind: Kind): string {
   return `Fields for \`--field-selector\`: ${fields}.`;
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** Nothing without rows. */
+function tableOf(head: Row, rows: readonly Row[]): readonly string[] {
+  return rows.length === 0 ? [] : [table(head, rows)];
+}
+
+function table(head: Row, rows: readonly Row[]): string {
   return [head, head.map(() => "---"), ...rows]
     .map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
     .join("\n");

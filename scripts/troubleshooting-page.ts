@@ -4,11 +4,11 @@ import { sections } from "../src/api/reasons/sections.ts";
 
 const INTRO = `# Troubleshooting
 
-Every object says in its conditions what is wrong and what to do; [symptoms](symptoms.md) shows this for 35 common mistakes. Start there:
+Every object reports in its conditions what is wrong and what to do; [symptoms](symptoms.md) has 35 common mistakes.
 
 \`\`\`sh
-kubectl get iam -A -o wide                          # what is not Ready, and for which reason?
-kubectl get iamcconn -o wide                        # the same for ClusterConnections
+kubectl get iam -A                                  # what is not Ready, and for which reason?
+kubectl get iamcconn                                # the same for ClusterConnections
 kubectl describe iamkey NAME -n NAMESPACE           # conditions, status and events of one object
 kubectl get iamkey NAME -n NAMESPACE \\
   -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\\n"}{end}'
@@ -20,15 +20,14 @@ kubectl logs -n iam-operator-system -l app.kubernetes.io/name=iam-operator --pre
 \`Ready=False\` with \`Stalled=True\` requires manual action. \`Ready=False\` with \`Reconciling=True\` resolves by itself. \`Ready=True\` with an unusual
 reason means that workloads have a valid key, but something is still wrong.
 
-After a change outside the object, request a reconcile instead of waiting for the next retry:
+After a change outside the object, request a reconcile:
 
 \`\`\`sh
 kubectl annotate iamkey NAME -n NAMESPACE iam-operator.io/reconcile-requested-at="$(date)" --overwrite
 \`\`\`
 
-Search this page for the reason of the condition or event, or run \`kubectl iam explain REASON\`. Each section has the meaning of the reason, where to
-look for the cause, and the action. A message that ends in \`(request …)\` or \`(requestId …)\` names the console's record of the call, which the
-console's administrators can look up.`;
+Search this page for the reason, or run \`kubectl iam explain REASON\`. A message that ends in \`(request …)\` or \`(requestId …)\` names the console's record
+of the call.`;
 
 export function toTroubleshootingPage(): string {
   const parts = [
@@ -40,9 +39,16 @@ export function toTroubleshootingPage(): string {
 }
 
 function toSection({ title, intro, reasons }: Section): readonly string[] {
-  const entries = Object.entries(reasons);
+  const entries = Object.entries<Reason>(reasons);
+  if (entries.every(([, { check, fix }]) => check === undefined && fix === undefined))
+    return [`## ${title}`, toTable(entries)];
   const texts = entries.map(([name, reason]) => `### ${name}\n\n${toText(reason)}`);
   return [`## ${title}`, ...(intro === undefined ? [] : [intro]), ...texts];
+}
+
+function toTable(entries: readonly (readonly [string, Reason])[]): string {
+  const rows = entries.map(([name, { meaning }]) => `| \`${name}\` | ${meaning} |`);
+  return ["| Reason | Meaning |", "| --- | --- |", ...rows].join("\n");
 }
 
 function toText({ meaning, check, fix, commands }: Reason): string {

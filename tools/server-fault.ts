@@ -10,6 +10,9 @@ const Status = z.int().min(200).max(599);
 export const Moment = z.enum(["BeforeCommit", "AfterCommit"]);
 export type Moment = z.infer<typeof Moment>;
 
+/** What a gateway answers with a status of success: a block page, errors as JSON, JSON of its own, an empty body. */
+export const INTERCEPTIONS = ["Page", "JsonError", "ErrorEnvelope", "OtherForm", "Empty"] as const;
+
 export const SERVER_FAULTS = [
   /** Answered instead of being done; `retryAfter` in seconds. */
   z.strictObject({
@@ -56,11 +59,19 @@ export const SERVER_FAULTS = [
       z.custom<(body: string) => string>((value) => typeof value === "function"),
     ]),
   }),
+  /** Not done: a gateway answers in the server's place, with a status of success. */
+  z.strictObject({
+    kind: z.literal("Intercept"),
+    how: z.enum(INTERCEPTIONS),
+    /** 200 by default. */
+    status: z.int().min(200).max(299).optional(),
+  }),
   /** Answered by a replica that is `ms` behind. */
   z.strictObject({ kind: z.literal("Behind"), ms: Milliseconds }),
 ] as const;
 export type ServerFault = z.infer<(typeof SERVER_FAULTS)[number]>;
 
+type Intercept = Extract<ServerFault, { kind: "Intercept" }>;
 export type Refusal = Extract<ServerFault, { kind: "Refuse" }>;
 
 /** Answers that fit no call. */
@@ -71,6 +82,28 @@ export const GARBLED = {
   Empty: "",
   EmptyObject: "{}",
 } as const;
+
+const JSON_TYPE = { "content-type": "application/json" };
+const WORDS = "Your request was blocked. Support ID 4711";
+
+const INTERCEPTED: Readonly<Record<Intercept["how"], Omit<Answered, "status">>> = {
+  Page: {
+    headers: { "content-type": "text/html; charset=utf-8" },
+    body: `<!doctype html>\n<html><head><title>Request blocked</title></head><body>${WORDS}</body></html>\n`,
+  },
+  JsonError: { headers: JSON_TYPE, body: JSON.stringify({ error: "Forbidden", message: WORDS }) },
+  ErrorEnvelope: {
+    headers: JSON_TYPE,
+    body: JSON.stringify({ message: WORDS, requestId: "request-0", result: {} }),
+  },
+  OtherForm: { headers: JSON_TYPE, body: JSON.stringify({ service: "gateway", uptime: 4711 }) },
+  Empty: { headers: {}, body: "" },
+};
+
+/** The answer of a gateway that does not pass a call on. */
+export function intercepted({ how, status = 200 }: Intercept): Answered {
+  return { status, ...INTERCEPTED[how] };
+}
 
 interface Answered {
   readonly status: number;

@@ -1,7 +1,7 @@
 /** The chart's README, from the comments of its values. */
 import { isMap, isScalar, parseDocument, type YAMLMap } from "yaml";
 
-interface Value {
+export interface Value {
   readonly path: string;
   readonly default: unknown;
   readonly description: string;
@@ -16,12 +16,21 @@ interface Item {
 
 /** Throws where a value has no comment that begins with `-- `. */
 export function toChartReadme(valuesYaml: string): string {
-  const { contents } = parseDocument(valuesYaml);
-  if (!isMap(contents)) throw new Error("the values are no map");
-  const tables = itemsOf(contents).map((item) =>
+  const tables = topItems(valuesYaml).map((item) =>
     [...titleOf(item), ...valuesOf(item, "").map(row)].join("\n"),
   );
   return `${[INTRODUCTION, tables.join("\n").trim(), CLOSING].join("\n\n")}\n`;
+}
+
+/** The values that have a description of their own, in their order. */
+export function documentedValues(valuesYaml: string): readonly Value[] {
+  return topItems(valuesYaml).flatMap((item) => valuesOf(item, ""));
+}
+
+function topItems(valuesYaml: string): readonly Item[] {
+  const { contents } = parseDocument(valuesYaml);
+  if (!isMap(contents)) throw new Error("the values are no map");
+  return itemsOf(contents);
 }
 
 function itemsOf(map: YAMLMap): readonly Item[] {
@@ -68,9 +77,10 @@ and policy bindings behind them.
 
 \`\`\`sh
 helm install iam-operator charts/iam-operator \\
-  --namespace iam-operator-system --create-namespace \\
-  --set image.repository=images.example.com/iam-operator
+  --namespace iam-operator-system --create-namespace
 \`\`\`
+
+The chart of a release names the image of the release. From a checkout, set \`image.repository\` to the image that you built.
 
 The notes that helm prints name the next commands. Installing, upgrading, uninstalling, permissions and tenancy have guides
 in the project's \`docs/\`.

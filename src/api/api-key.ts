@@ -15,6 +15,7 @@ import {
   suspend,
   text,
   timestamp,
+  unreadableResponse,
 } from "./fields.ts";
 import { defineKind, type ObjectOf } from "./kind.ts";
 import { boundedKeys, isMetadataKey, labelSelector, labelValue, MOST_IN_KEY } from "./labels.ts";
@@ -30,6 +31,12 @@ const expirationTime = timestamp.meta({ description: "When the key expires." });
 
 /** The maximum number of superseded keys, and of orphaned keys, in a status. */
 export const MAX_LISTED_KEYS = 1_000;
+
+/** Issues that a status reports: more than any `maxIssuesPerDay`. */
+export const MAX_RECENT_ISSUES = 200;
+
+/** Handled values of the annotation for rotations that a status remembers before the last one. */
+export const MAX_EARLIER_REQUESTS = 9;
 
 const SCHEDULE_PATTERN = /^[-0-9A-Za-z*,/]+( +[-0-9A-Za-z*,/]+){4}$/;
 
@@ -163,7 +170,7 @@ const anySecret = z.object({
     .meta({ description: "The Secret's name; defaults to metadata.name. Immutable." }),
   type: secretTypeSchema.default(OPAQUE).meta({
     description:
-      "The Secret's type: Opaque (default), kubernetes.io/basic-auth with the entries username and password, kubernetes.io/dockerconfigjson with the entry .dockerconfigjson, or a type of your own such as example.com/type. Immutable.",
+      "The Secret's type: Opaque (default), kubernetes.io/basic-auth with the entries username and password, kubernetes.io/dockerconfigjson with the entry .dockerconfigjson, or another type such as example.com/type. Immutable.",
   }),
   data: data.default({ keyId: "${keyId}", secret: "${secret}" }).meta({
     description:
@@ -179,7 +186,7 @@ const anySecret = z.object({
   }),
   onExisting: z.enum(["Fail", "Adopt"]).default("Fail").meta({
     description:
-      "What to do if a Secret of another owner has this name. Fail (default) leaves it; Adopt overwrites it if it carries the label iam-operator.io/api-key.",
+      "What to do if a Secret of another owner has this name. Fail (default) leaves it; Adopt overwrites it if its label iam-operator.io/api-key names this ApiKey.",
   }),
   deletionPolicy: z.enum(["Delete", "Retain"]).default("Delete").meta({
     description:
@@ -245,9 +252,12 @@ const anySpec = z.object({
   rollout: rollout.optional(),
   maxIssuesPerDay: z.int().min(1).max(100).default(4).meta({
     description:
-      "Safety limit: keys per 24 hours, 1 to 100. Rotations requested by annotation are exempt.",
+      "Safety limit: keys in any 24 hours, 1 to 100. Rotations requested by annotation are exempt and do not count.",
   }),
-  suspend,
+  suspend: suspend.meta({
+    description:
+      "Pauses all changes of this object and its Secret; deletion waits. Issued keys keep working and still expire. The ServiceAccount's suspend does not pause ApiKeys.",
+  }),
 });
 
 const spec = withRule(anySpec, {
@@ -263,6 +273,10 @@ const status = z.object({
   ...commonStatus,
   lastHandledRotateAt: z.string().max(256).optional().meta({
     description: "Last handled value of the annotation iam-operator.io/rotate-requested-at.",
+  }),
+  earlierRotateRequests: atomic(z.string().max(256), MAX_EARLIER_REQUESTS).optional().meta({
+    description:
+      "Values of that annotation that were handled before, newest first. They are not handled again.",
   }),
   current: z
     .object({
@@ -334,6 +348,7 @@ const status = z.object({
     description:
       "Internal. The attempt that was closed last. The annotation iam-operator.io/intent holds an open one if it names another.",
   }),
+  unreadableResponse: unreadableResponse("issueKey"),
   lastRecoveryTime: timestamp.optional().meta({
     description:
       "When an issuance with an unknown outcome was last closed. The account is read from the console sooner for an hour afterwards.",
@@ -344,14 +359,24 @@ const status = z.object({
       issueTime,
       expirationTime,
       supersededTime: timestamp.meta({ description: "When another key took its place." }),
-      state: z.enum(["Live", "Disabled", "Deleted", "Expired"]).meta({
-        description: "State of the key; a Live key still works.",
+      state: z.enum(["Live", "Inactive", "Disabled", "Deleted", "Unknown", "Expired"]).meta({
+        description:
+          "State of the key. A Live key still works. The console lists an Inactive key as inactive or expired. The operator has revoked a Disabled or Deleted key, and a read showed it. Unknown: the console answered answeredCall with success, and does not show whether the key still works. If a later list shows such a key as valid, it is Live again.",
+      }),
+      answeredCall: z.enum(["disableKey", "deleteKey"]).optional().meta({
+        description: "The last call to revoke the key that the console answered with success.",
+      }),
+      stateTime: timestamp.optional().meta({
+        description: "When the operator revoked the key.",
       }),
     }),
     MAX_LISTED_KEYS,
   )
     .optional()
-    .meta({ description: "Superseded keys of this object that the console can still accept." }),
+    .meta({
+      description:
+        "Superseded keys of this object, each with its state, until a day after it expires.",
+    }),
   orphaned: atomic(
     z.object({
       keyId: keyId.optional().meta({ description: "Absent if the console does not list keys." }),
@@ -374,18 +399,30 @@ const status = z.object({
   orphanCount: z.int().min(0).optional().meta({
     description: "How many keys in orphaned have not expired.",
   }),
-  issuances: z
-    .object({
-      windowStartTime: timestamp.meta({ description: "When the current 24-hour window started." }),
-      count: z.int().min(0).meta({ description: "Keys requested in the window." }),
-    })
+  recentIssues: atomic(
+    z.object({
+      time: timestamp.meta({ description: "When the key was asked for." }),
+      requested: z.boolean().optional().meta({
+        description: "True for a rotation requested by annotation.",
+      }),
+    }),
+    MAX_RECENT_ISSUES,
+  )
     .optional()
-    .meta({ description: "How much of maxIssuesPerDay is used." }),
+    .meta({
+      description:
+        "The keys asked for in the last 24 hours, newest first. Those not requested by annotation count for maxIssuesPerDay.",
+    }),
 });
 
 /** The status fields that an intent changes, as stored in its annotation. */
 export const apiKeyIntent = status
-  .pick({ attempt: true, issuances: true, lastHandledRotateAt: true })
+  .pick({
+    attempt: true,
+    recentIssues: true,
+    lastHandledRotateAt: true,
+    earlierRotateRequests: true,
+  })
   .required({ attempt: true })
   .extend({ after: z.string().optional() });
 

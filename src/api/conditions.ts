@@ -89,7 +89,16 @@ export type Readiness =
   /** In progress, or waiting for a change that enqueues the object. */
   | { readonly state: "Reconciling"; readonly reason: string; readonly message: string }
   /** Manual action is required. */
-  | { readonly state: "Stalled"; readonly reason: string; readonly message: string };
+  | { readonly state: "Stalled"; readonly reason: string; readonly message: string }
+  /** Everything is done, and the console does not show whether it has an effect. */
+  | { readonly state: "Unknown"; readonly reason: string; readonly message: string };
+
+const READY_STATUS = {
+  Ready: "True",
+  Unknown: "Unknown",
+  Reconciling: "False",
+  Stalled: "False",
+} as const;
 
 /** Sets Ready, Reconciling and Stalled for kstatus: Reconciling and Stalled exist only while True. */
 export function readinessConditions(
@@ -100,7 +109,7 @@ export function readinessConditions(
 ): readonly Condition[] {
   const ready = setCondition(
     conditions,
-    { type: "Ready", status: state === "Ready" ? "True" : "False", reason, message },
+    { type: "Ready", status: READY_STATUS[state], reason, message },
     observedGeneration,
     now,
   );

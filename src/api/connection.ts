@@ -86,6 +86,40 @@ const extraCalls = [
   },
 ].reduce(withRule, anyExtraCalls);
 
+const parameterName = matching(
+  z.string().max(64),
+  /^[-._~A-Za-z0-9]+$/,
+  "must be the name of a query parameter: letters, digits, '-', '_', '.' and '~'",
+);
+
+const accountListPages = withRule(
+  z.object({
+    pageParameter: parameterName.meta({
+      description: "The query parameter with the number of the page, such as page.",
+    }),
+    pageSizeParameter: parameterName.optional().meta({
+      description: "The query parameter with the records per page, such as pageSize.",
+    }),
+    pageSize: z
+      .int()
+      .min(1)
+      .max(1_000)
+      .default(100)
+      .meta({ description: "Records per page, sent if pageSizeParameter is set: 1 to 1000." }),
+    firstPage: z
+      .int()
+      .min(0)
+      .max(1)
+      .default(1)
+      .meta({ description: "The number of the first page: 0 or 1." }),
+  }),
+  {
+    rule: "!has(self.pageSizeParameter) || self.pageSizeParameter != self.pageParameter",
+    message: "must have two different parameters",
+    holds: ({ pageParameter, pageSizeParameter }) => pageSizeParameter !== pageParameter,
+  },
+);
+
 const limits = z
   .object({
     requestsPerSecond: z
@@ -221,7 +255,7 @@ const connectionFields = {
     .meta({ description: "PEM certificates to trust in addition to the system's." }),
   caBundleFrom: caBundleFrom.optional().meta({
     description:
-      "Replaces caBundle: a ConfigMap or a Secret (exactly one) with PEM certificates. The operator detects a change within a minute.",
+      "Replaces caBundle: a ConfigMap or a Secret (exactly one) with PEM certificates. The operator detects a change within 70 seconds.",
   }),
   trustOnlyCABundle: z.boolean().default(false).meta({
     description: "Whether to trust only caBundle or caBundleFrom, and no system CA.",
@@ -231,7 +265,7 @@ const connectionFields = {
     .optional()
     .meta({
       description:
-        "A Secret of the type kubernetes.io/tls, whose certificate (tls.crt, tls.key) the operator presents to the console. The operator detects a renewed certificate within a minute.",
+        "A Secret of the type kubernetes.io/tls, whose certificate (tls.crt, tls.key) the operator presents to the console. The operator detects a renewed certificate within 70 seconds.",
     }),
   proxyURL: matching(
     z.string().max(512),
@@ -266,6 +300,10 @@ const connectionFields = {
   extraCalls: extraCalls.optional().meta({
     description:
       "Undocumented calls of this console that the administrator names. By default the operator makes only documented calls.",
+  }),
+  accountListPages: accountListPages.optional().meta({
+    description:
+      "How this console lists its service accounts in pages, which its documentation does not show: all pages are read then. By default the operator expects all accounts in one answer.",
   }),
   allowedSecretMetadata: setOf(allowedMetadata, 32).default([]).meta({
     description:
@@ -410,10 +448,10 @@ const connectionStatus = z.object({
   lastAuthenticationTime: timestamp.optional().meta({
     description: "When the console last accepted the credentials, to the hour.",
   }),
-  clockSkewSeconds: z
-    .int()
-    .optional()
-    .meta({ description: "The console's clock minus ours, from its Date header, in seconds." }),
+  clockSkewSeconds: z.int().optional().meta({
+    description:
+      "The console's clock minus the operator's, from the Date header of responses, in seconds.",
+  }),
   users: z
     .int()
     .min(0)

@@ -117,7 +117,7 @@ export const connectionRef = z
 export type ConnectionRef = z.output<typeof connectionRef>;
 
 export const suspend = z.boolean().default(false).meta({
-  description: "Pauses all changes; deletion waits. Issued keys keep working and still expire.",
+  description: "Pauses all changes of this object.",
 });
 
 /** The status fields of every kind. */
@@ -134,5 +134,26 @@ export const commonStatus = {
   conditions: mapOf(conditionSchema, ["type"], 16).optional().meta({
     description:
       "What holds for the object now: Ready always; Reconciling or Stalled while they are true.",
+  }),
+};
+
+/** The status field of a kind with a call that must not be repeated if its response cannot be read. */
+export function unreadableResponse(
+  call: string,
+): z.ZodOptional<z.ZodObject<typeof unreadableFields>> {
+  return z
+    .object(unreadableFields)
+    .optional()
+    .meta({
+      description: `The response to the last ${call} call, if it was received but could not be read. The call is repeated only if the spec, the connection's spec or a requesting annotation changes.`,
+    });
+}
+
+const unreadableFields = {
+  attemptId: z.string().max(64).meta({ description: "The attempt that made the call." }),
+  message: z.string().max(512).meta({ description: "Status, form and fault of the response." }),
+  circumstances: z.string().max(64).meta({
+    description:
+      "Internal. Changes with the spec, the connection's spec and the annotation iam-operator.io/reconcile-requested-at.",
   }),
 };

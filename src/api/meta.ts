@@ -57,6 +57,11 @@ export function contentAnnotation(apiKeyName: string): string {
 }
 export const CONTENT_ANNOTATIONS = `content.${GROUP}/`;
 
+/** The value of {@link labels.apiKey}: label values have at most 63 characters, so longer names are cut. */
+export function apiKeyLabel(apiKeyName: string): string {
+  return apiKeyName.length <= 63 ? apiKeyName : apiKeyName.slice(0, 63).replace(/[^a-z0-9]+$/, "");
+}
+
 export const labels = {
   managedBy: "app.kubernetes.io/managed-by",
   apiKey: `${GROUP}/api-key`,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { z } from "zod";
+import * as z from "zod";
+import { ownEntry } from "../util/own-entry.ts";
 import type { Kind } from "./kind.ts";
 
 export type ParsedSpec<Spec> =
@@ -38,6 +39,54 @@ export function parseSpec<Spec extends z.ZodType>(
   const parsed = judge(kind.spec, spec);
   found.set(spec, { kind, parsed });
   return parsed;
+}
+
+/**
+ * The same; but of an object that is being deleted, rules do not count, because a rule that became stricter must not
+ * keep a deletion from cleaning up: a default replaces an optional part that is not valid, and a required field counts
+ * as it is. Not valid only if a required field is missing or has another type.
+ */
+export function parseStoredSpec<Spec extends z.ZodType>(
+  kind: Kind<Spec>,
+  object: {
+    readonly metadata: { readonly name?: string; readonly deletionTimestamp?: string | undefined };
+    readonly spec?: unknown;
+  },
+): ParsedSpec<z.output<Spec>> {
+  const parsed = parseSpec(kind, object);
+  if (parsed.ok || object.metadata.deletionTimestamp === undefined) return parsed;
+  const read = readLeniently(kind.spec, object.spec);
+  return read === undefined ? parsed : { ok: true, spec: read.value as z.output<Spec> };
+}
+
+/** `undefined` if the value is missing or has another type. */
+function readLeniently(schema: z.ZodType, value: unknown): { readonly value: unknown } | undefined {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return { value: data };
+  const inner = unwrapped(schema);
+  if (inner instanceof z.ZodObject && typeof value === "object" && value !== null) {
+    const fields = Object.entries(inner.shape).map(([name, field]) => {
+      const read = readLeniently(field as z.ZodType, ownEntry(value as Fields, name));
+      return read && ([name, read.value] as const);
+    });
+    const isWhole = fields.every((field) => field !== undefined);
+    if (isWhole)
+      return { value: Object.fromEntries(fields.filter(([, part]) => part !== undefined)) };
+  }
+  const absent = schema.safeParse(undefined);
+  if (absent.success) return { value: absent.data };
+  const isOfType = error.issues.every(({ code }) => code !== "invalid_type");
+  return isOfType ? { value } : undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function unwrapped(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault
+    ? unwrapped(schema.def.innerType as z.ZodType)
+    : schema;
 }
 
 function judge<Spec extends z.ZodType>(schema: Spec, stored: unknown): ParsedSpec<z.output<Spec>> {

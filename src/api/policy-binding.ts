@@ -19,7 +19,10 @@ const spec = z.object({
     description:
       "Revoke unbinds the policies when this object is deleted, Retain leaves them bound.",
   }),
-  suspend,
+  suspend: suspend.meta({
+    description:
+      "Pauses changes for this object: what it has bound stays bound. If it is deleted meanwhile, its policies stay bound if the grant allows that.",
+  }),
 });
 
 const status = z.object({

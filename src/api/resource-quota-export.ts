@@ -30,7 +30,7 @@ const spec = z.object({
     .meta({ description: "How often the listing is taken: 15s to 24h." }),
   apiKeyRef: localRef.optional().meta({
     description:
-      "List with the key of this ApiKey; otherwise with the connection's own login, which a grant of a ClusterConnection has to allow by quotaExports.",
+      "List with the key of this ApiKey; otherwise with the connection's own login, which a grant of a ClusterConnection must allow with quotaExports.",
   }),
   suspend,
 });

@@ -7,10 +7,12 @@ import {
   suspend,
   text,
   timestamp,
+  unreadableResponse,
 } from "./fields.ts";
 import { defineKind } from "./kind.ts";
 import { atomic } from "./lists.ts";
 import type { IamObject } from "./meta.ts";
+import { matching } from "./rule.ts";
 
 /** Internal. A recorded creation with an unknown outcome. */
 const createAttempt = z.object({
@@ -18,13 +20,20 @@ const createAttempt = z.object({
   startTime: timestamp.meta({ description: "When the attempt was recorded." }),
   described: z.literal(true).optional().meta({
     description:
-      "Internal. The console shows descriptions: an account came of the attempt only if its description says so.",
+      "Internal. The console shows descriptions: the attempt created an account only if a description names it.",
   }),
 });
 
+/** Consoles trim names or refuse such ones; a block scalar of YAML ends with a line break. */
+const accountName = matching(
+  text(128).min(1),
+  /^[^ \t\n\v\f\r]([^\t\n\v\f\r]*[^ \t\n\v\f\r])?$/,
+  "must be one line without white space around it; in YAML, write >- instead of > and |- instead of |",
+);
+
 const spec = z.object({
   connectionRef,
-  name: text(128).min(1).optional().meta({
+  name: accountName.optional().meta({
     description:
       "The account's name in the console, at most 128 characters; defaults to the namespace and metadata.name, joined by a hyphen. Immutable.",
   }),
@@ -55,7 +64,10 @@ const spec = z.object({
     description:
       "Revoke unbinds every policy and leaves the account in the console (default for created accounts); Retain leaves it untouched (default for imported accounts); Delete requires extraCalls.deleteServiceAccount.",
   }),
-  suspend,
+  suspend: suspend.meta({
+    description:
+      "Pauses changes of the account and of its list of policies; deletion waits. Access is still revoked, and policies that are no longer granted are still unbound. ApiKeys of the account continue: each has its own suspend.",
+  }),
 });
 
 const status = z.object({
@@ -95,15 +107,20 @@ const status = z.object({
     .meta({ description: "Whether the operator created or imported the account." }),
   liveKeyIds: atomic(z.string().max(256), 10_000)
     .optional()
-    .meta({ description: "The account's keys, if the console lists keys." }),
+    .meta({ description: "The account's valid keys, if the console lists keys." }),
+  inactiveKeyIds: atomic(z.string().max(256), 10_000)
+    .optional()
+    .meta({ description: "Keys that the console lists as inactive or expired." }),
+  listsKeyStates: z.literal(true).optional().meta({
+    description:
+      "Internal. The console lists each of these keys as active. Otherwise, each key in use is tried every 30 to 60 minutes.",
+  }),
   lastKeyListTime: timestamp
     .optional()
     .meta({ description: "No earlier than this the console listed these keys." }),
-  keyCount: z
-    .int()
-    .min(0)
-    .optional()
-    .meta({ description: "How many keys the console lists; absent until it has listed one." }),
+  keyCount: z.int().min(0).optional().meta({
+    description: "How many valid keys the console lists; absent until it has listed one.",
+  }),
   unmanagedKeys: atomic(
     z.object({
       keyId: z.string().max(256).meta({ description: "The key's identifier in the console." }),
@@ -127,13 +144,17 @@ const status = z.object({
     z.object({
       saId: z.string().max(256).meta({ description: "The account's identifier in the console." }),
       observedTime: timestamp.meta({ description: "When a list first showed it." }),
+      evidence: z.enum(["Description", "Name"]).optional().meta({
+        description:
+          "How the account was found. `Description`: its description names this object. `Name`: the console shows no descriptions, and the account has the name of the object's account, so that another person or program may have created it.",
+      }),
     }),
     20,
   )
     .optional()
     .meta({
       description:
-        "Additional accounts in the console, created for this object by a call that took effect late or twice. The operator never uses them.",
+        "Additional accounts in the console, created for this object by a call that took effect late or twice, as far as the evidence shows. The operator never uses them.",
     }),
   expiredKeyIds: atomic(z.string().max(256), 10_000).optional().meta({
     description: "Internal. Expired keys of ApiKeys that the console still lists.",
@@ -145,6 +166,7 @@ const status = z.object({
     description:
       "Internal. The creation that was closed last. The annotation iam-operator.io/intent holds an open one if it names another.",
   }),
+  unreadableResponse: unreadableResponse("createServiceAccount"),
   lastRecoveryTime: timestamp.optional().meta({
     description:
       "When a creation with an unknown outcome was last closed. The console's accounts are listed again 1, 5, 15 and 60 minutes afterwards.",
@@ -157,11 +179,15 @@ const status = z.object({
       foreignPolicyIds: atomic(z.string().max(256), 1_000)
         .optional()
         .meta({ description: "Policies bound outside the operator." }),
+      respelledPolicyIds: atomic(z.string().max(256), 1_000).optional().meta({
+        description:
+          "Declared policies as the console spells them, if that is not the declared spelling.",
+      }),
       policyCount: z
         .int()
         .min(0)
         .optional()
-        .meta({ description: "How many policies are bound in all." }),
+        .meta({ description: "How many policies are bound in all, as last read." }),
       lastSyncTime: timestamp
         .optional()
         .meta({ description: "When the bindings were last written or found to be as declared." }),
@@ -189,6 +215,14 @@ const status = z.object({
           description:
             "A syncBindings call without a usable response, which can still take effect. The operator reads the bindings at short intervals for 10 minutes and unbinds withdrawn policies that reappear.",
         }),
+      unreadable: z.boolean().optional().meta({
+        description:
+          "True if the console's last answer about the bound policies could not be read: the other fields then show what the console accepted, and whether it is bound is unknown.",
+      }),
+      notAppliedTime: timestamp.optional().meta({
+        description:
+          "Since when reads contradict a syncBindings call that the console answered with success. The operator repeats the call. Absent once a read shows the declared policies.",
+      }),
       emptiedTime: timestamp.optional().meta({
         description:
           "If access is revoked: when the console last accepted an empty list of policies since access was revoked.",
@@ -247,7 +281,7 @@ export const serviceAccountKind = defineKind({
       name: "Keys",
       type: "integer",
       jsonPath: ".status.keyCount",
-      description: "Keys the console lists.",
+      description: "Valid keys the console lists.",
     },
   ],
   selectableFields: [".spec.saId", ".status.saId"],

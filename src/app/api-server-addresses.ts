@@ -26,7 +26,7 @@ interface ApiServerAddressesOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Resolves a name to its addresses; DNS by default. */
-  readonly resolve?: (name: string) => Promise<readonly string[]>;
+  readonly resolve?: ((name: string) => Promise<readonly string[]>) | undefined;
 }
 
 const KEPT_MS = 10 * MINUTE;

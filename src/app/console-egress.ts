@@ -2,8 +2,8 @@
 import { isIP } from "node:net";
 import { parseConnectionKey } from "../controllers/connection-key.ts";
 import { type AddressPolicy, createAddressPolicy } from "../http/address-policy.ts";
-import { bareHost } from "../http/networks.ts";
 import { proxyFor } from "../http/proxy.ts";
+import { canonicalHost } from "../util/host.ts";
 import type { ApiServerAddresses } from "./api-server-addresses.ts";
 import type { Config } from "./config.ts";
 
@@ -37,7 +37,7 @@ export function egressFor(
     return proxy === undefined ? {} : { proxy };
   }
   if (proxyURL !== undefined) return { addresses, proxy: proxyURL };
-  const host = bareHost(new URL(baseURL).hostname);
+  const host = canonicalHost(new URL(baseURL).hostname);
   const isRefused = isIP(host) !== 0 && addresses.refuses(host);
   const canUseShared = connectionNetworks.length === 0 && !isRefused;
   return shared !== undefined && canUseShared ? { proxy: shared } : { addresses };

@@ -3,14 +3,17 @@ import { annotations, FIELD_MANAGER } from "../api/meta.ts";
 import { DeletedIssues } from "../controllers/api-key/deleted-issues.ts";
 import type { Timing } from "../controllers/api-key/timing.ts";
 import { createConnections } from "../controllers/connection/registry.ts";
+import { parseConnectionKey } from "../controllers/connection-key.ts";
 import type { Context } from "../controllers/frame/context.ts";
-import type { Unsaved } from "../controllers/frame/kind-module.ts";
 import { type AnyKind, kinds as allKinds } from "../controllers/kinds.ts";
-import type { OpenStream, SendHttp } from "../http/http.ts";
-import { bareHost } from "../http/networks.ts";
+import type { HttpResponse, OpenStream, SendHttp } from "../http/http.ts";
+import type { NameResolver } from "../http/resolver.ts";
+import { ServerClock } from "../http/server-clock.ts";
 import { createIamClient, type IamObserver } from "../iam/client/console-client.ts";
+import { LoginCircuits } from "../iam/session/login-circuits.ts";
 import { createKubeClient } from "../kube/client/http-kube-client.ts";
 import { trackWrites } from "../kube/client/tracked-client.ts";
+import type { EventTarget } from "../kube/events/event-recorder.ts";
 import { createEventWriter, type EventWriter } from "../kube/events/event-writer.ts";
 import {
   createLeaderElection,
@@ -20,8 +23,11 @@ import {
   noElection,
 } from "../kube/leader-election.ts";
 import type { Metrics } from "../observability/metrics.ts";
+import { agreedClock } from "../util/agreed-time.ts";
+import { bareHost } from "../util/host.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
+import { TenantMemory } from "../util/tenant-memory.ts";
 import { type Clock, MINUTE, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { noTracer, type Tracer } from "../util/trace.ts";
@@ -31,7 +37,10 @@ import type { Config } from "./config.ts";
 import { connectionAddresses, egressFor } from "./console-egress.ts";
 import { type ControllerSet, createControllers } from "./controllers.ts";
 import { leaseName } from "./lease-name.ts";
+import { API_SERVER } from "./names.ts";
 import { refuseMutation, toReportingKube } from "./read-only.ts";
+import { saveAll } from "./save-all.ts";
+import { createServedFields } from "./served-fields.ts";
 import { version } from "./version.ts";
 
 /** Every external dependency is an option, so that a simulation can replace it. */
@@ -52,6 +61,8 @@ export interface OperatorOptions {
     readonly sendLease: SendHttp;
     readonly openStream: OpenStream;
   };
+  /** Resolves names; absent: as the machine does. */
+  readonly resolver?: NameResolver | undefined;
   /** Replaces the network to the consoles. */
   readonly sendIam?: SendHttp;
   readonly timing?: Partial<Timing>;
@@ -59,7 +70,7 @@ export interface OperatorOptions {
 }
 
 export interface Operator {
-  /** Why the operator is not ready; `undefined` if the caches are synced. */
+  /** Why the operator is not ready; `undefined` if the caches are synced and the CRDs have every field. */
   notReady(): string | undefined;
   /** Why the process must be restarted; `undefined` while runs end or no work is queued. */
   notAlive(): string | undefined;
@@ -75,7 +86,8 @@ export const userAgent = `iam-operator/${version} (${process.platform}/${process
 /** If no run ends for this long while work is queued, the process hangs. */
 const MAX_SILENCE_MS = 5 * MINUTE;
 
-export function createOperator(options: OperatorOptions): Operator {
+export function createOperator(given: OperatorOptions): Operator {
+  const options = withAgreedTime(given);
   const {
     config,
     clock,
@@ -85,6 +97,7 @@ export function createOperator(options: OperatorOptions): Operator {
     metrics,
     tracer = noTracer,
     kinds = allKinds,
+    resolver,
   } = options;
   const api = { ...kube, send: tracedSend(kube.send, tracer), clock, userAgent };
   const deletedIssues = new DeletedIssues();
@@ -113,22 +126,28 @@ export function createOperator(options: OperatorOptions): Operator {
     random,
     log,
     onDropped: () => metrics.eventsDropped.inc(),
+    standIn: config.leaderElect ? leaseReference(config) : undefined,
   });
+  const servedFields = createServedFields({ api, log, isListed: () => cache.synced });
   const apiServer = createApiServerAddresses({
     hosts: apiServerHosts(options),
+    resolve: resolver && ((name) => resolver.resolve(name, API_SERVER)),
     // The chart grants this permission only with cluster-wide permissions.
     kube: config.namespaces.length === 0 || watchesCluster(config) ? client : undefined,
     clock,
     log,
   });
   const addresses = connectionAddresses(config, apiServer);
+  const loginCircuits = new LoginCircuits(clock, random);
   const connections = createConnections({
     caches: cache.caches,
     clock,
     log,
-    createClient: (settings, key, onRequest) =>
+    createClient: (settings, key, { onRequest, ...login }) =>
       createIamClient({
         ...settings,
+        ...login,
+        loginCircuits,
         userAgent,
         clock,
         random,
@@ -136,6 +155,8 @@ export function createOperator(options: OperatorOptions): Operator {
         observer: observeConsole(metrics, onRequest),
         tracer,
         ...egressFor(key, settings, config, addresses),
+        owner: ownerOf(key),
+        lookup: resolver?.lookupFor(ownerOf(key) ?? key),
         ...(options.sendIam === undefined ? {} : { send: options.sendIam }),
       }),
   });
@@ -149,6 +170,7 @@ export function createOperator(options: OperatorOptions): Operator {
     clock,
     random,
     readOnly,
+    memory: new TenantMemory({ onOmitted: (namespace) => metrics.omittedState.inc({ namespace }) }),
   };
   const set = createControllers({
     ...options,
@@ -160,7 +182,7 @@ export function createOperator(options: OperatorOptions): Operator {
     tracer,
   });
   return {
-    notReady: () => (cache.synced ? undefined : "caches are not synced"),
+    notReady: () => (cache.synced ? servedFields.notReady() : "caches are not synced"),
     notAlive: () => {
       const hanging = set.controllers.find(({ silentMs }) => silentMs > MAX_SILENCE_MS);
       return hanging && `no reconcile of ${hanging.name} has ended for too long`;
@@ -168,10 +190,37 @@ export function createOperator(options: OperatorOptions): Operator {
     run: async (signal) => {
       const following = new AbortController();
       const followed = cache.follow(following.signal);
+      await servedFields.untilComplete(signal);
       const end = await lead(election, signal, set, events, options);
       following.abort();
       await Promise.all([followed, connections.close()]);
       return end;
+    },
+  };
+}
+
+/** All parts go by the agreed time of the process and the API server; a run adds the clock of its console. */
+function withAgreedTime(options: OperatorOptions): OperatorOptions {
+  const { clock, kube } = options;
+  const server = new ServerClock(clock);
+  const observed =
+    <Request, Response extends Pick<HttpResponse, "headers">>(
+      send: (request: Request) => Promise<Response>,
+    ) =>
+    async (request: Request) => {
+      const sentAt = clock.monotonic();
+      const response = await send(request);
+      server.note(response.headers, sentAt);
+      return response;
+    };
+  return {
+    ...options,
+    clock: agreedClock(clock, () => ({ apiServer: server.now() })),
+    kube: {
+      ...kube,
+      send: observed(kube.send),
+      sendLease: observed(kube.sendLease),
+      openStream: observed(kube.openStream),
     },
   };
 }
@@ -189,14 +238,17 @@ async function lead(
   const stop = async () => {
     log.info({}, "stopping");
     working.abort(signal.reason);
-    const deadline = clock.monotonic() + config.shutdownGrace;
-    await Promise.all(controllers.map((each) => each.drain(config.shutdownGrace)));
-    await saveAll(unsaved, deadline, clock, log);
+    const drained = Promise.all(controllers.map((each) => each.drain(config.shutdownGrace)));
+    await saveAll(unsaved, drained, { clock, log, graceMs: config.shutdownGrace });
     await events.flush(2 * SECOND);
-    electing.abort(signal.reason);
+  };
+  const onAbort = () => {
+    stop()
+      .catch((error: unknown) => log.error({ err: toError(error) }, "could not stop in order"))
+      .finally(() => electing.abort(signal.reason));
   };
   if (signal.aborted) return "Stopped";
-  signal.addEventListener("abort", () => void stop(), { once: true });
+  signal.addEventListener("abort", onAbort, { once: true });
   const end = await election.run({
     signal: electing.signal,
     onStartedLeading: () => {
@@ -206,6 +258,16 @@ async function lead(
   });
   working.abort();
   return end;
+}
+
+function leaseReference({ operatorNamespace: namespace, selector }: Config): EventTarget {
+  const metadata = { namespace, name: leaseName(selector) };
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata };
+}
+
+/** The namespace of a Connection; `undefined` for a ClusterConnection. */
+function ownerOf(connection: string): string | undefined {
+  return parseConnectionKey(connection).key.namespace || undefined;
 }
 
 function observeConsole(metrics: Metrics, onRequest: (code: string) => void): IamObserver {
@@ -272,23 +334,4 @@ function createElection(
     },
     ...(leaseTimings === undefined ? {} : { timings: leaseTimings }),
   });
-}
-
-/** The last attempt to write issued keys; retries until the deadline. */
-async function saveAll(
-  unsaved: readonly Unsaved[],
-  deadline: number,
-  clock: Clock,
-  log: Log,
-): Promise<void> {
-  const countOf = () => unsaved.reduce((sum, { count }) => sum + count, 0);
-  while (countOf() > 0 && clock.monotonic() < deadline) {
-    try {
-      for (const each of unsaved) await each.save(new AbortController().signal);
-    } catch (error) {
-      log.warn({ pairs: countOf(), err: toError(error) }, "could not write an issued key yet");
-      await clock.sleep(SECOND / 2);
-    }
-  }
-  if (countOf() > 0) log.error({ pairs: countOf() }, "issued keys are lost with this process");
 }

@@ -3,15 +3,17 @@ import { collectDefaultMetrics, type Registry } from "prom-client";
 import { loadKubeEndpoint } from "../kube/config/config.ts";
 import { createKubeTransport } from "../kube/transport/transport.ts";
 import { createLogger } from "../observability/logger.ts";
+import { LongTurns } from "../observability/long-turns.ts";
 import { createMetrics, LAG_SAMPLE_MS } from "../observability/metrics.ts";
 import type { Tracing } from "../observability/tracing.ts";
 import type { Log } from "../util/log.ts";
 import { systemRandom } from "../util/random.ts";
-import { systemClock } from "../util/time.ts";
+import { SECOND, systemClock } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import { noTracer } from "../util/trace.ts";
 import type { Config } from "./config.ts";
 import { limitYoungGeneration } from "./memory.ts";
+import { API_SERVER, systemResolver } from "./names.ts";
 import { createOperator } from "./operator.ts";
 import { startServers } from "./servers.ts";
 import { version } from "./version.ts";
@@ -27,11 +29,15 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
     flush();
   });
   log.info({ version, pid: process.pid }, "starting");
-  const endpoint = await loadKubeEndpoint({
-    kubeconfig: config.kubeconfig || undefined,
-    podServer: config.podServer,
-    clock,
-  });
+  const resolver = systemResolver(clock);
+  const endpoint = {
+    ...(await loadKubeEndpoint({
+      kubeconfig: config.kubeconfig || undefined,
+      podServer: config.podServer,
+      clock,
+    })),
+    lookup: resolver.lookupFor(API_SERVER),
+  };
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
   const metrics = createMetrics(registry);
   const transport = createKubeTransport({
@@ -40,13 +46,18 @@ export async function runProcess(config: Config, registry: Registry): Promise<nu
     onRequest: (method, code) => metrics.restClientRequests.inc({ method, code }),
   });
   const tracing = await startTracing(config, log);
+  const turns = new LongTurns({
+    clock,
+    onLongTurn: (owner, delayMs) => metrics.longTurns.inc({ ...owner }, delayMs / SECOND),
+  });
   const operator = createOperator({
     config,
     metrics,
-    tracer: tracing.tracer,
+    tracer: turns.measure(tracing.tracer),
     clock,
     random: systemRandom,
     log,
+    resolver,
     kube: { baseURL: endpoint.server, ...transport },
   });
   const servers = await startServers({ config, metrics, operator, endpoint, clock, log });

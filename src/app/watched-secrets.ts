@@ -1,6 +1,7 @@
 /** The operator's own Secrets, as metadata; watched if the operator has permission to list and watch Secrets. */
 import { labels, MANAGED_BY } from "../api/meta.ts";
 import type { SecretCache } from "../controllers/frame/context.ts";
+import { settleAll } from "../controllers/frame/settle-all.ts";
 import { secretType } from "../controllers/resource-types.ts";
 import { canI } from "../kube/client/access-review.ts";
 import { isKubeError } from "../kube/errors.ts";
@@ -129,7 +130,9 @@ export class WatchedSecrets implements SecretCache, WriteTracker {
 
   #followScope(scope: string, signal: AbortSignal): Promise<void> {
     const { api, random, log, metrics } = this.#options;
-    const heard = () => void this.#heardAt.set(scope, api.clock.monotonic());
+    const heard = () => {
+      this.#heardAt.set(scope, api.clock.monotonic());
+    };
     const { done } = startReflector({
       api,
       type: secretType,
@@ -161,7 +164,7 @@ async function canWatch(
 ): Promise<boolean> {
   while (!signal.aborted) {
     try {
-      const answers = await Promise.all(
+      const answers = await settleAll(
         scopes.flatMap((namespace) =>
           (["list", "watch"] as const).map((verb) =>
             canI(api, {

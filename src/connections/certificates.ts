@@ -10,6 +10,9 @@ import {
 
 /** In characters. Large enough for all CAs of a distribution; each Connection keeps its own copy in memory. */
 const MOST_OF_BUNDLE = 262_144;
+/** In characters; a chain of ten large certificates, and the largest keys. */
+const MOST_OF_CHAIN = 32_768;
+const MOST_OF_KEY = 16_384;
 
 /** The source of the CA bundle; `undefined` if the spec refers to none. */
 export function bundleSource(
@@ -58,6 +61,11 @@ export function parseClientCertificate(
   const read = readEntries(source, secret);
   if (!read.ok) return read;
   const [chain = "", key = ""] = read.values;
+  if (chain.length > MOST_OF_CHAIN || key.length > MOST_OF_KEY)
+    return invalid(
+      source,
+      `needs at most ${MOST_OF_CHAIN} characters in the key tls.crt and ${MOST_OF_KEY} in tls.key: the certificate, its intermediate certificates, and the private key.`,
+    );
   const clientCertificate = readClientCertificate(chain, key);
   if (clientCertificate !== undefined) return { ok: true, clientCertificate };
   return invalid(

@@ -14,6 +14,7 @@ export interface ConsoleSettings extends TlsSettings {
   readonly partitionId?: string;
   readonly proxyURL?: string;
   readonly limits: Limits;
+  readonly accountListPages?: ConnectionSpec["accountListPages"];
 }
 
 /** The settings of a console client that depend on its connection; all other settings are the same for all clients. */
@@ -44,6 +45,7 @@ export function consoleSettings(
     trustOnlyCABundle: spec.trustOnlyCABundle,
     clientCertificate,
     ...(spec.proxyURL === undefined ? {} : { proxyURL: spec.proxyURL }),
+    ...(spec.accountListPages && { accountListPages: spec.accountListPages }),
     limits: { ...limits, timeoutMs: Math.max(SECOND, parseDuration(timeout) ?? 0) },
   };
 }

@@ -1,7 +1,13 @@
 import type { ConnectionSpec } from "../api/connection.ts";
 import type { IamCredentials } from "../iam/model.ts";
 import { Redacted } from "../util/redacted.ts";
-import { type MissingInput, readEntries, type Source, type SourceObject } from "./source.ts";
+import {
+  type MissingInput,
+  nameOf,
+  readEntries,
+  type Source,
+  type SourceObject,
+} from "./source.ts";
 
 export function credentialsSource(
   { credentials: { login, token } }: ConnectionSpec,
@@ -16,6 +22,9 @@ export function credentialsSource(
   return { ...source, at: { namespace, name }, keys: [usernameKey, passwordKey, domainKey] };
 }
 
+/** In characters. Headers and login requests are not larger, and each connection keeps its own in memory. */
+const MOST_OF_ENTRY = 16_384;
+
 export function parseCredentials(
   spec: ConnectionSpec,
   source: Source,
@@ -23,6 +32,11 @@ export function parseCredentials(
 ): { readonly ok: true; readonly credentials: IamCredentials } | MissingInput {
   const read = readEntries(source, secret);
   if (!read.ok) return read;
+  const large = read.values.findIndex(({ length }) => length > MOST_OF_ENTRY);
+  if (large >= 0) {
+    const message = `${nameOf(source)} needs at most ${MOST_OF_ENTRY} characters in the key ${source.keys[large]}.`;
+    return { ok: false, reason: "SecretIncomplete", message };
+  }
   const [first = "", password = "", domain = ""] = read.values;
   return {
     ok: true,

@@ -2,9 +2,11 @@
 import { keyText, type ObjectKey } from "../kube/resource.ts";
 import type { ConfigMap, Secret } from "../kube/resource-types.ts";
 import { ownEntry } from "../util/own-entry.ts";
+import { decodeUtf8 } from "../util/utf8.ts";
 
 /** The fields of a Secret or ConfigMap that are needed here. */
-export type SourceObject = Pick<Secret | ConfigMap, "metadata" | "data">;
+export type SourceObject = Pick<Secret | ConfigMap, "metadata" | "data"> &
+  Pick<ConfigMap, "binaryData">;
 
 export interface Source {
   readonly kind: "Secret" | "ConfigMap";
@@ -22,11 +24,15 @@ export interface MissingInput {
     | "SecretIncomplete"
     | "ConfigMapNotFound"
     | "ConfigMapIncomplete"
+    | "InvalidEncoding"
     | "CertificateInvalid";
   readonly message: string;
 }
 
-/** The values of the required entries; none is empty. Trailing line breaks, as added by `echo`, are removed. */
+/**
+ * The values of the required entries; none is empty. Trailing line breaks, as added by `echo`, and a byte order mark of
+ * UTF-8 are removed.
+ */
 export function readEntries(
   source: Source,
   object: SourceObject | undefined,
@@ -36,10 +42,16 @@ export function readEntries(
     const message = `${nameOf(source)} does not exist; create it with ${listed(keys)}.`;
     return { ok: false, reason: `${kind}NotFound`, message };
   }
-  const values = keys.map((key) => textOf(kind, object, key));
-  if (!values.includes("")) return { ok: true, values };
-  // The message has only names from the spec: a Connection can refer to any Secret, and users with permission to read
+  const texts = keys.map((key) => decodeUtf8(bytesOf(kind, object, key)));
+  // The messages have only names from the spec: a Connection can refer to any Secret, and users with permission to read
   // its conditions do not always have permission to read Secrets.
+  for (const [index, text] of texts.entries())
+    if (!text.ok) {
+      const message = `${nameOf(source)} needs UTF-8 text in the key ${keys[index]}, not ${text.found}.`;
+      return { ok: false, reason: "InvalidEncoding", message };
+    }
+  const values = texts.map((text) => (text.ok ? text.text.replace(/[\r\n]+$/, "") : ""));
+  if (!values.includes("")) return { ok: true, values };
   const missing = keys.filter((_, index) => values[index] === "");
   const message = `${nameOf(source)} needs ${listed(keys)}; missing or empty: ${missing.join(", ")}.`;
   return { ok: false, reason: `${kind}Incomplete`, message };
@@ -50,11 +62,11 @@ export function nameOf({ kind, title, at }: Source): string {
   return `The ${title} ${kind} ${keyText(at)}`;
 }
 
-function textOf(kind: Source["kind"], { data = {} }: SourceObject, key: string): string {
-  const value = ownEntry(data, key);
-  if (value === undefined) return "";
-  const text = kind === "Secret" ? Buffer.from(value, "base64").toString("utf8") : value;
-  return text.replace(/[\r\n]+$/, "");
+/** The bytes of an entry; none if it is missing. */
+function bytesOf(kind: Source["kind"], { data, binaryData }: SourceObject, key: string): Buffer {
+  const base64 = ownEntry(kind === "Secret" ? data : binaryData, key);
+  if (base64 !== undefined) return Buffer.from(base64, "base64");
+  return Buffer.from((kind === "ConfigMap" && ownEntry(data, key)) || "", "utf8");
 }
 
 function listed(keys: readonly string[]): string {

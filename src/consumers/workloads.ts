@@ -2,6 +2,7 @@
 import type { ApiKeySpec } from "../api/api-key.ts";
 import { contentAnnotation, annotations as names } from "../api/meta.ts";
 import { SpecError } from "../controllers/frame/errors.ts";
+import { settleAll } from "../controllers/frame/settle-all.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { labelSelectorText } from "../kube/match-labels.ts";
@@ -111,7 +112,7 @@ async function listWorkloads(
     signal,
     ...(labelSelector === "" ? {} : { labelSelector }),
   };
-  const lists = await Promise.all(
+  const lists = await settleAll(
     Object.values(workloadTypes).map((type) =>
       kube.collect(type, (workload) => digestWorkload(type, workload), options),
     ),

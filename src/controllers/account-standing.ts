@@ -61,6 +61,15 @@ const FINDINGS: ReadonlySet<string> = new Set([
   ACCOUNT_REASON.foreignProject,
 ]);
 
+const ENDS_KEYS: ReadonlySet<string> = new Set([ACCOUNT_REASON.notActive, ACCOUNT_REASON.gone]);
+
+/** Why no key of the account works, if the console's last answer about the account shows that. */
+export function whyKeysFail(account: ServiceAccount): "Inactive" | "Gone" | undefined {
+  const { reason } = findingOn(account) ?? {};
+  if (reason === undefined || !ENDS_KEYS.has(reason)) return undefined;
+  return reason === ACCOUNT_REASON.gone ? "Gone" : "Inactive";
+}
+
 /** What the console last answered about the account, if it cannot be used: a failed call does not disprove it. */
 export function findingOn({ status }: ServiceAccount): Readiness | undefined {
   const found = findCondition(status?.conditions, "Stalled");

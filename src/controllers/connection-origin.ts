@@ -1,4 +1,10 @@
-/** The origin that receives a connection's credentials; it also identifies a console. */
+import { canonicalHost } from "../util/host.ts";
+
+/** The origin that receives a connection's credentials; it also identifies a console, however its host is spelled. */
 export function originOf(baseURL: string): string {
-  return URL.canParse(baseURL) ? new URL(baseURL).origin : baseURL;
+  if (!URL.canParse(baseURL)) return baseURL;
+  const url = new URL(baseURL);
+  const host = canonicalHost(url.hostname);
+  if (!host.includes(":")) url.hostname = host;
+  return url.origin;
 }

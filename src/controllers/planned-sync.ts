@@ -3,6 +3,7 @@ import type { PlannedCall } from "../api/plan.ts";
 import type { IamReader } from "../iam/client/reader.ts";
 import { isIamError } from "../iam/errors.ts";
 import type { BindingSet, LiveBindings } from "../iam/model.ts";
+import { asSubmitted } from "../util/spelling.ts";
 
 export async function plannedSync(
   { tpn, orgId, policyIds }: BindingSet,
@@ -11,7 +12,7 @@ export async function plannedSync(
 ): Promise<PlannedCall> {
   const bound = await readBindings(console, tpn, signal);
   const names = await policyNames(console, orgId, signal);
-  const before = bound.readable ? bound.policyIds : [];
+  const before = bound.readable ? asSubmitted(bound.policyIds, policyIds) : [];
   const without = (list: readonly string[], others: readonly string[]) =>
     list.filter((id) => !others.includes(id)).map((id) => names.get(id) ?? id);
   const bind = without(policyIds, before);

@@ -1,6 +1,13 @@
 import type { ServiceAccountStatus } from "../api/service-account.ts";
 
-/** Whether a call since access was revoked proved that no policy is bound. */
-export function isRevocationProven(bindings: ServiceAccountStatus["bindings"]): boolean {
+type Bindings = ServiceAccountStatus["bindings"];
+
+/** Whether a read since access was revoked showed that no policy is bound. */
+export function isRevocationProven(bindings: Bindings): boolean {
+  return bindings?.policyCount === 0 && bindings.confirmationTime !== undefined;
+}
+
+/** Whether, since access was revoked, the console accepted an empty list or a read showed that no policy is bound. */
+export function isRevocationSubmitted(bindings: Bindings): boolean {
   return bindings?.emptiedTime !== undefined || bindings?.confirmationTime !== undefined;
 }

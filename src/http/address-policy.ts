@@ -1,9 +1,10 @@
-import { lookup } from "node:dns";
+import { type LookupAddress, lookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { buildConnector } from "undici";
+import { canonicalHost } from "../util/host.ts";
 import { toError } from "../util/to-error.ts";
 import { HttpError } from "./http.ts";
-import { bareHost, longestPrefix, type Network, parseNetwork, untranslated } from "./networks.ts";
+import { longestPrefix, type Network, parseNetwork, untranslated } from "./networks.ts";
 
 /** The addresses that a host named by a tenant can have. */
 export interface AddressPolicy {
@@ -68,10 +69,14 @@ function networkOf(text: string): Network {
 export function guardedConnector(
   options: buildConnector.BuildOptions,
   policy: AddressPolicy,
+  resolve: LookupFunction = lookup as LookupFunction,
 ): buildConnector.connector {
-  const connect = buildConnector({ ...options, lookup: guardedLookup(policy) } as typeof options);
+  const connect = buildConnector({
+    ...options,
+    lookup: guardedLookup(policy, resolve),
+  } as typeof options);
   const connectChecked: buildConnector.connector = (target, callback) => {
-    const host = bareHost(target.hostname);
+    const host = canonicalHost(target.hostname);
     // IP addresses are not looked up, so check them here.
     if (isIP(host) !== 0 && policy.refuses(host)) callback(refusal(), null);
     else connect(target, callback);
@@ -86,10 +91,11 @@ export function guardedConnector(
   };
 }
 
-function guardedLookup(policy: AddressPolicy): LookupFunction {
+function guardedLookup(policy: AddressPolicy, resolve: LookupFunction): LookupFunction {
   return (hostname, options, callback) =>
-    lookup(hostname, { ...options, all: true }, (error, found) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, []);
+      const found = addresses as readonly LookupAddress[];
       const usable = found.filter(({ address }) => !policy.refuses(address));
       const [first] = usable;
       if (first === undefined) return callback(refusal(), []);

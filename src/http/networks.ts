@@ -1,5 +1,6 @@
 /** IP addresses, networks in CIDR notation, and hosts in the form of URLs. Pure. */
 import { BlockList, isIP } from "node:net";
+import { bareHost } from "../util/host.ts";
 
 export interface Network {
   readonly address: string;
@@ -48,9 +49,4 @@ export function untranslated(address: string): string {
 
 export function familyOf(address: string): Network["family"] {
   return isIP(address) === 6 ? "ipv6" : "ipv4";
-}
-
-/** The host of a URL, without the brackets of an IPv6 address. */
-export function bareHost(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, "");
 }

@@ -1,7 +1,8 @@
 /** Selects the proxy for a host from the usual environment variables. Pure. */
 import { isIP } from "node:net";
+import { canonicalHost } from "../util/host.ts";
 import { ownEntry } from "../util/own-entry.ts";
-import { bareHost, familyOf, networkList, parseNetwork } from "./networks.ts";
+import { familyOf, networkList, parseNetwork } from "./networks.ts";
 
 export interface ProxyEnvironment {
   /** For https:// and http:// URLs; empty for no proxy. */
@@ -24,11 +25,11 @@ export function readProxyEnvironment(
 export function proxyFor(url: string, { https, http, none }: ProxyEnvironment): string | undefined {
   const { protocol, hostname, port } = new URL(url);
   const proxy = protocol === "https:" ? https : http;
-  const host = bareHost(hostname).toLowerCase();
+  const host = canonicalHost(hostname);
   const target = { host, port: port || (protocol === "https:" ? "443" : "80") };
   if (proxy === "" || isLoopback(host)) return undefined;
   const exceptions = none.split(/[\s,]+/).filter((entry) => entry !== "");
-  return exceptions.some((entry) => covers(entry.toLowerCase(), target)) ? undefined : proxy;
+  return exceptions.some((entry) => covers(entry, target)) ? undefined : proxy;
 }
 
 interface Target {
@@ -42,10 +43,9 @@ function covers(entry: string, { host, port }: Target): boolean {
   if (entry.includes("/")) return isIP(host) !== 0 && contains(entry, host);
   const [, name = entry, only] = /^(.*[^:]):([0-9]+)$/.exec(isIP(entry) === 0 ? entry : "") ?? [];
   if (only !== undefined && only !== port) return false;
-  const domain = bareHost(name.replace(/^\*/, ""));
-  return domain.startsWith(".")
-    ? host.endsWith(domain)
-    : host === domain || host.endsWith(`.${domain}`);
+  const [, onlySubdomains, domain = ""] = /^(\*?\.)?(.*)$/.exec(name) ?? [];
+  const canonical = canonicalHost(domain);
+  return host.endsWith(`.${canonical}`) || (onlySubdomains === undefined && host === canonical);
 }
 
 function contains(text: string, address: string): boolean {

@@ -2,21 +2,32 @@
 import { isIP } from "node:net";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import type { buildConnector } from "undici";
-import { bareHost } from "./networks.ts";
+import { canonicalHost } from "../util/host.ts";
 
 /** Options for `tls.connect`: the certificate must be valid for `name`, whatever host the connection goes to. */
 export function servedAs(name: string) {
-  if (isIP(name) === 0) return { servername: name };
+  const host = canonicalHost(name);
+  if (isIP(host) === 0) return { servername: host };
   return {
     checkServerIdentity: (_: string, certificate: PeerCertificate) =>
-      checkServerIdentity(name, certificate),
+      checkServerIdentity(host, certificate),
   };
 }
 
-/** Removes an IP address from `servername`: undici sets a proxy's address there, and Node 26 refuses it. */
-export function withoutAddressAsName(connect: buildConnector.connector): buildConnector.connector {
-  return ({ servername, ...target }, callback) => {
-    const isName = servername !== undefined && isIP(bareHost(servername)) === 0;
-    connect(isName ? { ...target, servername } : target, callback);
+/** Options for `tls.connect` to the host of this URL: the host's canonical name, if it is a name. */
+export function servedAtHost(url: string): { readonly servername?: string } {
+  const host = canonicalHost(new URL(url).hostname);
+  return isIP(host) === 0 ? { servername: host } : {};
+}
+
+/**
+ * Makes `servername` canonical, and removes an IP address from it: undici sets a proxy's host there, and Node 26 refuses
+ * an address.
+ */
+export function withCanonicalName(connect: buildConnector.connector): buildConnector.connector {
+  return ({ servername = "", ...target }, callback) => {
+    const host = canonicalHost(servername);
+    const isName = host !== "" && isIP(host) === 0;
+    connect(isName ? { ...target, servername: host } : target, callback);
   };
 }

@@ -1,4 +1,5 @@
 /** The CAs that a TLS connection trusts, and the client certificate that it presents. */
+import { hash } from "node:crypto";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import { Redacted } from "../util/redacted.ts";
 
@@ -17,26 +18,36 @@ export interface ClientCertificate {
   readonly key: Redacted;
 }
 
-/** Options for `tls.connect`. Call it once for all connections, because reading hundreds of CAs takes a while. */
-export function tlsOptions({ caBundle, trustOnlyCABundle, clientCertificate }: TlsSettings): {
-  readonly secureContext?: SecureContext;
-} {
+/** Contexts in use, by a hash of their settings: connections with equal settings share one. */
+const contexts = new Map<string, WeakRef<SecureContext>>();
+
+/** Options for `tls.connect`. They hold none of the texts. */
+export function tlsOptions(settings: TlsSettings): { readonly secureContext?: SecureContext } {
+  const { caBundle, trustOnlyCABundle, clientCertificate } = settings;
   if (caBundle === undefined && clientCertificate === undefined) return {};
+  const { chain, key } = clientCertificate ?? {};
+  const content = [caBundle, trustOnlyCABundle, chain, key?.reveal()];
+  const id = hash("sha256", JSON.stringify(content));
+  const secureContext = contexts.get(id)?.deref() ?? createContext(settings);
+  for (const [old, context] of contexts) if (context.deref() === undefined) contexts.delete(old);
+  contexts.set(id, new WeakRef(secureContext));
+  return { secureContext };
+}
+
+function createContext({
+  caBundle,
+  trustOnlyCABundle,
+  clientCertificate,
+}: TlsSettings): SecureContext {
   const pair = pairOf(clientCertificate);
-  if (trustOnlyCABundle === true)
-    return { secureContext: createSecureContext({ ca: caBundle ?? [], ...pair }) };
+  if (trustOnlyCABundle === true) return createSecureContext({ ca: caBundle ?? [], ...pair });
   // A copy of the system's CAs takes 1.3 MB; a copy for each Connection would fill the container's memory.
   const secureContext: SharedContext = createSecureContext(pair);
-  if (caBundle === undefined) return { secureContext };
+  if (caBundle === undefined) return secureContext;
   if (secureContext.context.addCACert === undefined)
-    return {
-      secureContext: createSecureContext({
-        ca: [...getCACertificates("default"), caBundle],
-        ...pair,
-      }),
-    };
+    return createSecureContext({ ca: [...getCACertificates("default"), caBundle], ...pair });
   secureContext.context.addCACert(caBundle);
-  return { secureContext };
+  return secureContext;
 }
 
 /** The method that Node itself calls for `ca`; absent if a Node version changes it. */

@@ -1,11 +1,11 @@
 /** The table of console calls: one row a call, in the order of the spec ("Endpoints"). */
 import { Redacted } from "../util/redacted.ts";
-import { listAllQuotas } from "./client/all-pages.ts";
+import { listAllAccounts, listAllQuotas } from "./client/all-pages.ts";
 import {
+  readAcknowledged,
   readJson,
   readOnce,
   readOpaque,
-  readStatus,
   undefinedIfNotFound,
 } from "./client/answers.ts";
 import { type Ids, type Mutating, mutating, reading } from "./client/endpoint.ts";
@@ -20,15 +20,16 @@ import type {
   InstanceQuery,
   Json,
   KeyIds,
-  KeyPair,
   LiveBindings,
   LoginCredentials,
   NewKey,
+  NewKeyPair,
   NewServiceAccount,
   PolicyQuery,
   Quota,
   QuotaQuery,
 } from "./model.ts";
+import { refuseErrorReport } from "./wire/acknowledgement.ts";
 import { readActions } from "./wire/catalogue.ts";
 import { isJsonObject } from "./wire/json.ts";
 import { readListing } from "./wire/listing.ts";
@@ -86,7 +87,7 @@ export const endpoints = {
     read: undefinedIfNotFound(readJson(readServiceAccountDetail)),
   }),
   /** Not idempotent. Only this answer contains the secret. */
-  issueKey: mutating<NewKey, KeyPair>({
+  issueKey: mutating<NewKey, NewKeyPair>({
     method: "POST",
     path: `${ACCOUNTS}/{saId}/keys`,
     ids: pick("saId"),
@@ -109,19 +110,22 @@ export const endpoints = {
     query: pick("orgId", "status", "search"),
     read: readJson(readPolicies),
   }),
-  /** Full replacement. Idempotent. The spec does not show the body of the answer; the status is enough. */
+  /** Full replacement. Idempotent. The answer does not prove the change: the spec does not show its form. */
   syncBindings: mutating<BindingSet, void>({
     method: "PUT",
     path: `${AUTHZ}/bindings/sync`,
     body: ({ tpn, orgId, policyIds }) => ({ targetType: "tpn", targetId: tpn, orgId, policyIds }),
-    read: readStatus,
+    read: readAcknowledged,
   }),
   /** By TPN. If the form of the answer is unknown, it is not readable; rejects with MalformedResponse if incomplete. */
   listBindings: reading<string, LiveBindings>({
     method: "GET",
     path: `${AUTHZ}/bindings/by-target`,
     query: (tpn) => ({ targetType: "tpn", targetId: tpn }),
-    read: readJson(readBindings),
+    read: readJson((json, tpn) => {
+      refuseErrorReport(json);
+      return readBindings(json, tpn);
+    }),
   }),
   /** Opaque in and out: the spec shows neither body. */
   evaluatePolicy: reading<Json, Json>({
@@ -192,9 +196,35 @@ export function extraEndpoints(configured: ExtraCalls): Partial<ExtraEndpoints> 
   const rows = extraOperations.flatMap((operation) => {
     const call = configured[operation];
     const ids: (input: never) => Ids = extraIds[operation];
-    return call === undefined ? [] : [[operation, mutating({ ...call, ids, read: readStatus })]];
+    return call === undefined
+      ? []
+      : [[operation, mutating({ ...call, ids, read: readAcknowledged })]];
   });
   return Object.fromEntries(rows) as Partial<ExtraEndpoints>;
+}
+
+/** The query parameters of a list in pages, as the administrator named them on the connection. */
+export interface ListPages {
+  readonly pageParameter: string;
+  readonly pageSizeParameter?: string | undefined;
+  readonly pageSize?: number | undefined;
+  readonly firstPage: number;
+}
+
+/** listServiceAccounts of a console that lists accounts in pages. */
+export function pagedAccounts({
+  pageParameter,
+  pageSizeParameter,
+  pageSize,
+  firstPage,
+}: ListPages): Pick<typeof endpoints, "listServiceAccounts"> {
+  const query = (_: unknown, page: number) => ({
+    [pageParameter]: firstPage + page - 1,
+    ...(pageSizeParameter === undefined ? {} : { [pageSizeParameter]: pageSize }),
+  });
+  return {
+    listServiceAccounts: { ...endpoints.listServiceAccounts, query, read: listAllAccounts },
+  };
 }
 
 /** All calls, by name. */

@@ -1,5 +1,9 @@
+import { keep } from "../util/kept.ts";
 import type { Redacted } from "../util/redacted.ts";
 import type { Instant } from "../util/time.ts";
+
+/** What is known about a token after a call with it got a 401. */
+export type TokenVerdict = "Accepted" | "Refused" | "Unknown";
 
 /** A closed set: code switches over it exhaustively, and metrics use the codes as labels. */
 const CODES = [
@@ -13,6 +17,8 @@ const CODES = [
   "Unavailable",
   "Timeout",
   "MalformedResponse",
+  /** The call was answered with success, and a later read does not show its effect. */
+  "ChangeNotApplied",
   /** The login requires a second factor; no further login until the credentials change. */
   "MfaRequired",
   /** Too many failed logins: no login is tried before `retryAt`. */
@@ -29,6 +35,16 @@ export function isUnanswered(code: string): boolean {
   return code === "Unavailable" || code === "Timeout" || code === "RateLimited";
 }
 
+/** Whether no answer to the call was received, or the answer was that the console cannot answer now. */
+export function isUnansweredCall(error: unknown): boolean {
+  return !isIamError(error) || isUnanswered(error.code);
+}
+
+/** Whether the console answered the call, but neither rejected it nor gave an answer that can be read. */
+export function isUnreadable(error: unknown): error is IamError {
+  return isIamError(error, "MalformedResponse");
+}
+
 interface IamErrorDetails {
   readonly operation: string;
   readonly status?: number;
@@ -36,8 +52,10 @@ interface IamErrorDetails {
   readonly retryAt?: Instant;
   /** False if it is certain that the console never received the request. */
   readonly sent?: boolean;
-  /** The console answered 401 to this call but still accepts the login. */
-  readonly loginAccepted?: boolean;
+  /** After a 401 to a call of the connection's user: whether the console still accepts the login. */
+  readonly login?: TokenVerdict;
+  /** A 403 with the documented message: the console checked the policies of an authentic caller. */
+  readonly isPolicyDenied?: boolean;
   /** Whether the failure is, or may be, due to the size of the response. */
   readonly isTooLarge?: boolean;
   readonly cause?: unknown;
@@ -54,7 +72,8 @@ export class IamError extends Error {
   readonly retryAt: Instant | undefined;
   readonly sent: boolean;
   readonly isTooLarge: boolean;
-  readonly loginAccepted: boolean;
+  readonly login: TokenVerdict | undefined;
+  readonly isPolicyDenied: boolean;
 
   constructor(code: IamErrorCode, message: string, details: IamErrorDetails) {
     super(message, details.cause === undefined ? {} : { cause: details.cause });
@@ -65,7 +84,8 @@ export class IamError extends Error {
     this.retryAt = details.retryAt;
     this.sent = details.sent ?? true;
     this.isTooLarge = details.isTooLarge ?? false;
-    this.loginAccepted = details.loginAccepted ?? false;
+    this.login = details.login;
+    this.isPolicyDenied = details.isPolicyDenied ?? false;
   }
 }
 
@@ -102,7 +122,10 @@ export function quoteServerText(text: string, secrets: readonly Redacted[] = [])
     .replace(/[\s\p{Cc}]+/gu, " ")
     .trim();
   const clean = without(line, longestFirst);
-  return clean.length <= MAX_QUOTE ? clean : `${clean.slice(0, MAX_QUOTE - 1).toWellFormed()}…`;
+  const quote =
+    clean.length <= MAX_QUOTE ? clean : `${clean.slice(0, MAX_QUOTE - 1).toWellFormed()}…`;
+  // Errors are kept, in statuses and for the next login; the text that the quote was cut from must not be.
+  return keep(quote).value;
 }
 
 function without(text: string, secrets: readonly string[]): string {

@@ -1,5 +1,6 @@
 /** The operator's types for the console's API. The wire formats are parsed elsewhere. */
 import type { Redacted } from "../util/redacted.ts";
+import type { Instant } from "../util/time.ts";
 
 export type Json =
   | null
@@ -40,8 +41,12 @@ export interface IamServiceAccountDetail extends IamServiceAccount {
 
 export interface IamKeyRecord {
   readonly description?: string | undefined;
-  readonly status?: string | undefined;
+  /** Absent if the console does not show it. */
+  readonly state?: ListedKeyState | undefined;
 }
+
+/** An inactive key is one that the console lists as inactive, expired or the like. It may become active again. */
+export type ListedKeyState = "Active" | "Inactive";
 
 export interface NewServiceAccount {
   readonly orgId: string;
@@ -53,6 +58,19 @@ export interface NewServiceAccount {
 export interface KeyPair {
   readonly keyId: string;
   readonly secret: Redacted;
+}
+
+/** What an answer shows about the lifetime of a key. */
+export interface KeyLifetime {
+  /** In milliseconds. */
+  readonly lifetimeMs?: number;
+  /** By the console's clock. */
+  readonly expiresAt?: Instant;
+}
+
+/** The answer of issueKey. */
+export interface NewKeyPair extends KeyPair {
+  readonly lifetime?: KeyLifetime;
 }
 
 /** A key, and the account in the path of its calls. */

@@ -9,15 +9,19 @@
  * the leader: it creates the lease with the holder {@link UNKNOWN_HOLDER}, and then the same rule applies. Only the
  * current leader takes the lease back at once.
  *
+ * The monotonic clock stands still while the machine is suspended, and the lease may pass to another process then. If the
+ * wall clock has advanced further than the monotonic clock since the last renewal, nothing may mutate before the next one.
+ *
  * Caveats: a lease is not a fence. A write that has left this process can arrive late. Therefore
  * {@link LeaderElection.assertMayMutate} runs before every mutating call and again right before its first byte is
  * sent, and every mutating call has preconditions.
  */
+import { wallTime } from "../util/agreed-time.ts";
 import { jittered } from "../util/jitter.ts";
 import type { Log } from "../util/log.ts";
 import type { ObjectMeta } from "../util/object-meta.ts";
 import type { Random } from "../util/random.ts";
-import { type Clock, MINUTE, SECOND, toMicroTime } from "../util/time.ts";
+import { type Clock, type Instant, MINUTE, SECOND, toMicroTime } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";
 import type { KubeClient } from "./client/client.ts";
 import { isKubeError, KubeError } from "./errors.ts";
@@ -40,6 +44,8 @@ const defaultLeaseTimings: LeaseTimings = {
 };
 
 const REPEATED_LOG_MS = MINUTE;
+/** Between two renewals, the clocks of a machine that was not suspended or set differ by less. */
+const LONGEST_GAP_MS = SECOND;
 
 const JITTER = { least: 1 / 1.2, most: 1 };
 
@@ -119,6 +125,8 @@ class Elector implements LeaderElection {
   #seen: { readonly lease: Lease; readonly at: number } | undefined;
   /** When the last successful renewal was sent (monotonic). */
   #renewedAt: number | undefined;
+  /** The same by the wall clock. */
+  #renewedTime: Instant = 0;
   /** The end of the pause that the server requested (monotonic). */
   #askedPauseUntil = 0;
   /** The holder in the last log line about waiting. */
@@ -144,7 +152,15 @@ class Elector implements LeaderElection {
   }
 
   assertMayMutate(timeoutMs: number): void {
-    if (!this.isLeader || this.#remainingMs() < timeoutMs) throw notLeading();
+    if (!this.isLeader || this.#remainingMs() < timeoutMs || this.#mayHaveSlept())
+      throw notLeading();
+  }
+
+  /** Whether the machine may have been suspended since the last renewal. */
+  #mayHaveSlept(): boolean {
+    const { clock } = this.#options;
+    const sinceMs = clock.monotonic() - (this.#renewedAt ?? 0);
+    return wallTime(clock) - this.#renewedTime - sinceMs > LONGEST_GAP_MS;
   }
 
   async run({ signal, onStartedLeading }: ElectionRun): Promise<LeadershipEnd> {
@@ -219,12 +235,14 @@ class Elector implements LeaderElection {
     const { clock } = this.#options;
     const limitMs = Math.min(remainingMs, this.#timings.renewDeadlineMs / 2);
     const sentAt = clock.monotonic();
+    const sentTime = wallTime(clock);
     try {
       const lease = await within(clock, limitMs, (signal) => this.#takeOrRenew(signal));
       this.#logged = undefined;
       if (lease === undefined) return false;
       this.#see(lease);
       this.#renewedAt = sentAt;
+      this.#renewedTime = sentTime;
       return this.#remainingMs() > 0;
     } catch (error) {
       this.#noteRetryAfter(error);

@@ -11,6 +11,8 @@ export interface Secret extends KubeObject {
 
 export interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
+  /** In base64. */
+  readonly binaryData?: Readonly<Record<string, string>>;
 }
 
 export interface Namespace extends KubeObject {
@@ -43,6 +45,7 @@ export interface ClusterEvent extends KubeObject {
   readonly action?: string;
   readonly note?: string;
   readonly regarding?: Readonly<Record<string, string | undefined>>;
+  readonly related?: Readonly<Record<string, string | undefined>>;
   readonly series?: { readonly count: number; readonly lastObservedTime: string };
   readonly deprecatedLastTimestamp?: string;
 }

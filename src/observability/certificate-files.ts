@@ -57,7 +57,9 @@ export function followCertificate({
     wait();
   };
   const wait = () => {
-    cancel = clock.setTimer(LOOK_EVERY_MS, () => void look());
+    cancel = clock.setTimer(LOOK_EVERY_MS, () => {
+      look().catch(wait);
+    });
   };
   wait();
   return () => cancel();

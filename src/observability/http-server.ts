@@ -87,8 +87,9 @@ function create(options: ServeOptions, onShown: OnShown): Server | SecureServer 
     keepAliveTimeout: 30 * SECOND,
     connectionsCheckingInterval: 5 * SECOND,
   };
-  const listener = (request: IncomingMessage, response: ServerResponse) =>
-    void answer(options, request, response, onShown);
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    answer(options, request, response, onShown).catch(() => response.destroy());
+  };
   const { certificate } = options;
   // Importing node:http makes Node load all of its own HTTP clients, to export their names.
   return certificate === undefined
@@ -160,13 +161,12 @@ async function pageFor(
   { method, url = "/", headers }: IncomingMessage,
 ): Promise<Page> {
   if (method !== "GET" && method !== "HEAD") return plain(405, "method not allowed");
-  const refusal = await guard?.(headers.authorization);
-  if (refusal !== undefined) return refusal;
-  const path = url.split("?", 1)[0] ?? "/";
-  const page = ownEntry(pages, path);
-  if (page === undefined) return plain(404, "not found");
   try {
-    return await page();
+    const refusal = await guard?.(headers.authorization);
+    if (refusal !== undefined) return refusal;
+    const path = url.split("?", 1)[0] ?? "/";
+    const page = ownEntry(pages, path);
+    return page === undefined ? plain(404, "not found") : await page();
   } catch {
     return plain(500, "internal error");
   }

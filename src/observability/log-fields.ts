@@ -62,7 +62,13 @@ function plainError(error: Error, depth = 0, isForeseen = false): PlainError {
 }
 
 /** Errors of the language itself and plain Errors are unexpected; expected failures have their own classes. */
-const unexpected = new Set(["Error", "TypeError", "RangeError", "ReferenceError", "SyntaxError"]);
+const unexpected: ReadonlySet<string> = new Set([
+  "Error",
+  "TypeError",
+  "RangeError",
+  "ReferenceError",
+  "SyntaxError",
+]);
 
 function isBug(error: Error): boolean {
   return unexpected.has(error.name) && !hasCode(error);

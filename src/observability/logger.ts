@@ -25,7 +25,14 @@ interface LoggerOptions {
 }
 
 /** No field has these names. If a field with such a name is logged by mistake, its value is not printed. */
-const forbidden = ["secret", "password", "token", "authorization", "cookie", "accessToken"];
+const forbidden: readonly string[] = [
+  "secret",
+  "password",
+  "token",
+  "authorization",
+  "cookie",
+  "accessToken",
+];
 
 export function createLogger({
   level,
@@ -45,7 +52,7 @@ export function createLogger({
       formatters: { level: (label) => ({ level: label }) },
       // Errors arrive as plain values; pino's own serializer would print every property.
       serializers: { err: (err: unknown) => err },
-      redact: { paths: forbidden, censor: "<redacted>" },
+      redact: { paths: [...forbidden], censor: "<redacted>" },
     },
     format === "json" ? sink : pretty(sink),
   );

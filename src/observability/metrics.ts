@@ -16,8 +16,9 @@ import { quotaMetrics } from "./quota-metrics.ts";
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** The outcome of an attempt to issue a key. */
-type IssueResult = "Issued" | "NotCommitted" | "Unknown";
+/** The outcomes of an attempt to issue a key. */
+export const ISSUE_RESULTS = ["Issued", "NotCommitted", "Unknown"] as const;
+type IssueResult = (typeof ISSUE_RESULTS)[number];
 /** The outcome of a login: accepted, second factor required, rejected, or no usable response. */
 type LoginResult = "success" | "mfaRequired" | "rejected" | "error";
 /** The result labels of controller-runtime. */

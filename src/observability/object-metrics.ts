@@ -63,7 +63,7 @@ export function apiKeyMetrics(registry: Registry) {
     ),
     apiKeyIssuanceAllowed: perKey(
       "iam_operator_apikey_issuance_allowed",
-      "Whether a key can be issued when it is due (1) or not (0).",
+      "Whether the next key can be issued, as far as is known (1), or not (0). Absent while the ApiKey is suspended or plan-only.",
     ),
     orphanedKeys: perKey(
       "iam_operator_orphaned_keys",
@@ -71,11 +71,11 @@ export function apiKeyMetrics(registry: Registry) {
     ),
     supersededLiveKeys: perKey(
       "iam_operator_superseded_live_keys",
-      "Replaced keys that have not expired.",
+      "Superseded keys in the state Live.",
     ),
     apiKeyIssues: new Counter({
       name: "iam_operator_apikey_issues_total",
-      help: "Attempts to issue a key, by what became of them.",
+      help: "Attempts to issue a key, by result.",
       labelNames: ["result"],
       registers: [registry],
     }),
@@ -96,7 +96,7 @@ export function consumerMetrics(registry: Registry) {
     ),
     workloadRestarts: new Counter({
       name: "iam_operator_workload_restarts_total",
-      help: "Restarts of workloads for a changed Secret, by what became of them.",
+      help: "Restarts of workloads for a changed Secret, by result.",
       labelNames: ["result"],
       registers: [registry],
     }),

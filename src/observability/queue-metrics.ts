@@ -47,6 +47,18 @@ export function controllerMetrics(registry: Registry) {
       labelNames: ["kind"],
       registers,
     }),
+    longTurns: new Counter({
+      name: "iam_operator_long_turns_seconds_total",
+      help: "By how much work that took more than 50 ms without a pause delayed all other work. The labels name the kind and namespace of the reconcile that did the work; both are empty for other work, such as garbage collection. After 100 namespaces, further namespaces are not named.",
+      labelNames: ["controller", "namespace"],
+      registers,
+    }),
+    omittedState: new Counter({
+      name: "iam_operator_omitted_state_total",
+      help: "How often the operator did not remember something about an object, because the memory of its namespace was used up. It then makes more calls for the object.",
+      labelNames: ["namespace"],
+      registers,
+    }),
   };
 }
 

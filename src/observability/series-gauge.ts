@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import { keep } from "../util/kept.ts";
 import { CollectedGauge, type Sample } from "./collected-gauge.ts";
 
 /** Series by label values, one level for each label; the last level contains the values of the series. */
@@ -17,7 +18,8 @@ export class SeriesGauge<Label extends string> extends CollectedGauge<Label> {
   }
 
   set(labels: Readonly<Record<Label, string>>, value: number): void {
-    const path = this.#pathOf(labels);
+    // Labels are often cut out of longer texts, which must not stay in memory with them.
+    const path = this.#pathOf(labels).map((label) => keep(label).value);
     const last = path.pop() ?? "";
     let level = this.#series;
     for (const step of path) {

@@ -131,9 +131,12 @@ function createTracer(openTelemetry: OpenTelemetryTracer): Tracer {
     const own: Running = { context: trace.setSpan(context, started), hasEnded: false };
     const handle: Span = {
       isRecording: started.isRecording(),
-      set: (more) => void started.setAttributes(defined(more)),
-      fail: (type) =>
-        void started.setAttribute("error.type", type).setStatus({ code: SpanStatusCode.ERROR }),
+      set: (more) => {
+        started.setAttributes(defined(more));
+      },
+      fail: (type) => {
+        started.setAttribute("error.type", type).setStatus({ code: SpanStatusCode.ERROR });
+      },
     };
     try {
       return await running.run(own, () => work(handle));

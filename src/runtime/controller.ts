@@ -308,9 +308,10 @@ function observeQueue(name: string, queue: WorkQueue, metrics: Metrics): () => v
 function endsWithin(work: Promise<void>, ms: number, clock: Clock): Promise<boolean> {
   return new Promise((resolve) => {
     const cancel = clock.setTimer(ms, () => resolve(false));
-    void work.then(() => {
+    const onEnd = () => {
       cancel();
       resolve(true);
-    });
+    };
+    work.then(onEnd, onEnd);
   });
 }

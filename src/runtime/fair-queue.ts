@@ -77,14 +77,16 @@ export class FairQueue<T extends WaitingKey> {
     isFree: (resource: string) => boolean,
     isEligible: (group: string) => boolean = () => true,
   ): T | undefined {
-    const queue = this.#order.first();
-    if (queue === undefined) return undefined;
-    const head = isFree(queue.resource) ? headOf(queue, isEligible) : undefined;
-    if (head !== undefined) return head;
-    this.#order.remove(queue);
-    const next = this.first(isFree, isEligible);
-    this.#order.push(queue);
-    return next;
+    const skipped: ResourceQueue<T>[] = [];
+    let head: T | undefined;
+    for (let queue = this.#order.first(); queue !== undefined; queue = this.#order.first()) {
+      if (isFree(queue.resource)) head = headOf(queue, isEligible);
+      if (head !== undefined) break;
+      this.#order.remove(queue);
+      skipped.push(queue);
+    }
+    for (const queue of skipped) this.#order.push(queue);
+    return head;
   }
 
   /** The longest-waiting item of each group and resource. */

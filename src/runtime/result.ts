@@ -24,6 +24,11 @@ export interface Run {
   readonly isRequested?: boolean;
   /** Aborted at shutdown or when the run takes too long. */
   readonly signal: AbortSignal;
+  /**
+   * For the report of the run: aborted at shutdown, or some time after `signal`, so that a run that takes too long can
+   * still be reported. `signal` by default.
+   */
+  readonly reportSignal?: AbortSignal;
 }
 
 /** How the queue treats a key after its run threw. */

@@ -10,6 +10,7 @@ import { errorType, type Span, type Tracer } from "../util/trace.ts";
 import type { AddOptions } from "./add-options.ts";
 import type { ErrorOutcome, ErrorPolicy, Reconcile, Result } from "./result.ts";
 import type { Retries } from "./retries.ts";
+import { type RunLimit, startLimit } from "./run-limit.ts";
 
 interface RunnerOptions<T> {
   readonly name: string;
@@ -17,6 +18,7 @@ interface RunnerOptions<T> {
   readonly errorPolicy: ErrorPolicy;
   readonly retries: Retries;
   readonly resyncMs: number;
+  /** Time limit of a run; its report has some more time. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -35,8 +37,8 @@ export interface Runner<T> {
 /** Runs a reconciler with a time limit, log, metrics and trace, and turns its errors into retries. */
 export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): Runner<T> {
   const { name, clock, metrics, random, tracer } = options;
-  /** Abort controllers of the current runs. */
-  const running = new Set<AbortController>();
+  /** Time limits of the current runs. */
+  const running = new Set<RunLimit>();
   let isShuttingDown = false;
 
   const runOnce = async (
@@ -48,19 +50,17 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
   ): Promise<AddOptions> => {
     const startedAt = clock.monotonic();
     const log = options.log.child(fields);
-    const limit = new AbortController();
+    const limit = startLimit(clock, options.timeoutMs, () =>
+      log.warn({ durationMs: options.timeoutMs }, "reconcile timed out"),
+    );
     running.add(limit);
-    if (isShuttingDown) limit.abort(shuttingDown());
-    const cancel = clock.setTimer(options.timeoutMs, () => {
-      log.warn({ durationMs: options.timeoutMs }, "reconcile timed out");
-      limit.abort(new Aborted("the reconcile timed out"));
-    });
-    const { signal } = limit;
+    if (isShuttingDown) limit.stop();
     const durationMs = () => Math.round(clock.monotonic() - startedAt);
     try {
       const result = await options.reconcile(object, {
         id: fields.reconcileId,
-        signal,
+        signal: limit.signal,
+        reportSignal: limit.reportSignal,
         isRequested,
       });
       log.debug({ durationMs: durationMs(), ...result }, "reconcile finished");
@@ -76,7 +76,7 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
         ? { ...again, bypassBackoff: true }
         : again;
     } finally {
-      cancel();
+      limit.cancel();
       running.delete(limit);
       metrics.reconcileTime.observe({ controller: name }, durationMs() / SECOND);
     }
@@ -92,18 +92,9 @@ export function createRunner<T extends KubeObject>(options: RunnerOptions<T>): R
     },
     abort() {
       isShuttingDown = true;
-      for (const limit of running) limit.abort(shuttingDown());
+      for (const limit of running) limit.stop();
     },
   };
-}
-
-/** The reason why a run was aborted. */
-class Aborted extends Error {
-  override readonly name = "Aborted";
-}
-
-function shuttingDown(): Aborted {
-  return new Aborted("the operator is shutting down");
 }
 
 /** An object that waits for a change is still reconciled this often, because the change may happen in the console. */

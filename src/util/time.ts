@@ -9,10 +9,22 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
+/** The clocks that a process can see. */
+export interface SeenClocks {
+  /** The process's own. */
+  readonly wall: Instant;
+  /** Absent until the API server has responded. */
+  readonly apiServer?: Instant | undefined;
+  /** Of the console that an object belongs to. */
+  readonly console?: Instant | undefined;
+}
+
 /** The only source of time in the program. Tests and the simulation provide their own. */
 export interface Clock {
   /** Wall-clock time. May jump. */
   now(): Instant;
+  /** The clocks that `now` is derived from; absent if it is the process's own alone. */
+  seen?(): SeenClocks;
   /** Milliseconds that never go backwards; for durations and leases. */
   monotonic(): number;
   /** Resolves after `ms`; rejects with the signal's reason if the signal is aborted first. */

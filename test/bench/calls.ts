@@ -19,6 +19,10 @@ export interface Recorded {
   readonly issue: CallsOf;
   readonly rotation: CallsOf;
   readonly idlePass: CallsOf;
+  /** Of a new PolicyBinding, of one with other policies, and of an account whose access is revoked. */
+  readonly binding: CallsOf;
+  readonly change: CallsOf;
+  readonly revocation: CallsOf;
   /** Of an operator that is started again. */
   readonly restart: CallsOf;
   /** The requests of the first issue to the API server, to be sent again by the floor. */
@@ -84,6 +88,18 @@ export async function recordCalls(
   const idlePass = await record(() =>
     world.annotate("ApiKey", "sample-key", { "example.com/nothing": "now" }),
   );
+  const bind = (...policyIds: readonly string[]) =>
+    record(async () => {
+      const serviceAccountRef = { name: "sample-account" };
+      await world.apply("PolicyBinding", "sample-binding", { serviceAccountRef, policyIds });
+      await world.ready("PolicyBinding", "sample-binding");
+    }, "sample-");
+  const binding = await bind("pol-read");
+  const change = await bind("pol-read", "pol-deploy");
+  const revocation = await record(async () => {
+    await world.patch("ServiceAccount", "sample-account", { spec: { access: "Revoked" } });
+    await world.condition("ServiceAccount", "sample-account", "AccessRevoked", "True");
+  }, "sample-");
   await operator.stop();
   const restart = await record(async () => {
     operator = await start();
@@ -96,6 +112,9 @@ export async function recordCalls(
     issue: issue.calls,
     rotation: rotation.calls,
     idlePass: idlePass.calls,
+    binding: binding.calls,
+    change: change.calls,
+    revocation: revocation.calls,
     restart: restart.calls,
     requests: issue.requests,
     sample: { name: "sample-key", namespace: world.namespace, uid },

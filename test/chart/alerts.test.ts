@@ -7,9 +7,10 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { CHART, findHelm, renderChart } from "../../scripts/chart/helm.ts";
-import { createMetrics } from "../../src/observability/metrics.ts";
+import { createMetrics, ISSUE_RESULTS } from "../../src/observability/metrics.ts";
 import { findProgram } from "../support/prometheus-programs.ts";
 import { type Rules, toAlertsPage } from "./support/alerts-page.ts";
+import { runbooks } from "./support/runbooks.ts";
 
 const support = join(import.meta.dirname, "support");
 const promtool = findProgram("promtool");
@@ -80,6 +81,12 @@ describe.skipIf(promtool === undefined)("promtool", () => {
 
 test("every alert is documented as it is", async () => {
   await expect(toAlertsPage(rules)).toMatchFileSnapshot("../../docs/alerts.md");
+});
+
+test("the runbook of failed issues explains every result that the metric can have", () => {
+  const [, ...failures] = ISSUE_RESULTS;
+  const named = runbooks.IAMKeyIssuanceFailing?.fix.match(/`\w+`(?=: )/g);
+  expect(named).toEqual(failures.map((result) => `\`${result}\``));
 });
 
 test("every alert links to its section of this version's page", () => {

@@ -403,18 +403,6 @@ describe("the admission policy", () => {
     await kubectl(["create", "--dry-run=server", "-f", "-"], secret("new", {}));
     await kubectl(["label", "secret", "theirs", "-n=team-a", "a=b"]);
   });
-
-  test("with adoption Any, lets it take over what nobody controls", async () => {
-    await cluster.helmDo(...RELEASE, `--values=${values}`, "--set=admissionPolicy.adoption=Any");
-    const taken = () =>
-      patch("theirs", { metadata: { labels: own } }).then(
-        () => true,
-        () => false,
-      );
-    for (let tries = 0; !(await taken()) && tries < 50; tries += 1)
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(await taken()).toBe(true);
-  });
 });
 
 describe("an uninstall", () => {

@@ -92,7 +92,9 @@ test("a value set changes exactly these fields, permissions and names", async ()
     .filter((name) => name !== "default")
     .map(async (name) => {
       const text = await render(name);
-      const renamed = new Set(text.match(/(?<=^ {2}name: )(iam-operator-system-|vault)\S+$/gm));
+      const renamed = new Set(
+        text.match(/(?<=^ {2}name: "?)(iam-operator-system-|vault)[^\s"]+/gm),
+      );
       const changes = changesBetween(byDefault, text.replaceAll(BEGINNINGS, "iam-operator"));
       return [`# ${name}`, ...[...renamed].toSorted(), ...changes].join("\n");
     });

@@ -1,7 +1,16 @@
-import { readFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
-import { parse } from "yaml";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { parse, stringify } from "yaml";
 import { CHART, findHelm, renderChart, runHelm } from "../../scripts/chart/helm.ts";
 import { leaseName } from "../../src/app/lease-name.ts";
 
@@ -20,7 +29,7 @@ test("helm lint finds nothing to complain about", async () => {
 test("every value is in the schema", () => {
   const values = parse(readFileSync(join(CHART, "values.yaml"), "utf8"));
   const schema = JSON.parse(readFileSync(join(CHART, "values.schema.json"), "utf8"));
-  const { global: _, ...properties } = schema.properties;
+  const { global: _, enabled: __, ...properties } = schema.properties;
   expect(Object.keys(properties).toSorted()).toEqual(Object.keys(values).toSorted());
 });
 
@@ -67,7 +76,11 @@ describe("refuses", () => {
     ],
     ["a bad namespace", "scope.namespaces={Team_A}", "at '/scope/namespaces/0': 'Team_A' does"],
     ["a namespace twice", "scope.namespaces={a,a}", "items at 0 and 1 are equal"],
-    ["text for a list", "scope.namespaces=a", "at '/scope/namespaces': got string, want array"],
+    [
+      "text for a list",
+      "scope.namespaces=a",
+      "at '/scope/namespaces': got string, want null or array",
+    ],
     ["another word than auto", "scope.clusterConnections=maybe", "/scope/clusterConnections"],
     [
       "Secrets outside the scope",
@@ -132,7 +145,6 @@ describe("refuses", () => {
     ],
     ["port 0", "networkPolicy.console.ports={0}", "minimum: got 0, want 1"],
     ["an argument that is no flag", "extraArgs={debug}", "at '/extraArgs/0'"],
-    ["an adoption", "admissionPolicy.adoption=All", "'Labelled', 'Any'"],
     [
       "a connection without a console",
       "clusterConnection.create=true",
@@ -290,3 +302,79 @@ interface EgressRule {
   readonly ports?: readonly { readonly protocol: string; readonly port: number }[];
   readonly to?: readonly unknown[];
 }
+
+/** A copy of the chart, alone or in a chart that depends on it. */
+function copyChart(change: (metadata: Record<string, unknown>) => object = (same) => same): string {
+  const folder = mkdtempSync(join(tmpdir(), "iam-operator-chart-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(CHART, join(folder, "iam-operator"), { recursive: true });
+  const file = join(folder, "iam-operator/Chart.yaml");
+  writeFileSync(file, stringify(change(parse(readFileSync(file, "utf8")))));
+  return folder;
+}
+
+describe("as a dependency with the condition iam-operator.enabled, the chart", () => {
+  const renderParent = async (...sets: readonly string[]) => {
+    const folder = copyChart();
+    const parent = join(folder, "parent");
+    mkdirSync(join(parent, "charts"), { recursive: true });
+    renameSync(join(folder, "iam-operator"), join(parent, "charts/iam-operator"));
+    const condition = "iam-operator.enabled";
+    const dependencies = [{ name: "iam-operator", version: "*", repository: "", condition }];
+    const metadata = { apiVersion: "v2", name: "parent", version: "1.0.0", dependencies };
+    writeFileSync(join(parent, "Chart.yaml"), stringify(metadata));
+    const args = sets.map((set) => `--set=${set}`);
+    return runHelm(helm, ["template", "parent", parent, "--namespace=team-a", ...args]);
+  };
+
+  test.each([
+    ["true", "iam-operator.enabled=true", true],
+    ["true, with a value for all charts", "iam-operator.enabled=true,global.registry=x", true],
+    ["false", "iam-operator.enabled=false", false],
+  ])("is rendered as the value says: %s", async (_, set, isRendered) => {
+    const { code, stdout, stderr } = await renderParent(set);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout.includes("kind: Deployment")).toBe(isRendered);
+  });
+
+  test("refuses another value in words", async () => {
+    const { code, stderr } = await renderParent("iam-operator.enabled=yes");
+    expect(code).not.toBe(0);
+    expect(stderr).toContain("at '/enabled': got string, want boolean");
+  });
+});
+
+describe("a version", () => {
+  const long = `1.2.3-rc.${"a".repeat(70)}`;
+  // The 63rd character is a dot, with which no label ends.
+  const dotted = `1.2.3-${"a".repeat(56)}`;
+  test.each([
+    ["0.1.0", "0.1.0", "0.1.0", "0.1.0", "v0.1.0"],
+    ["0.1.0+build.7", "0.1.0_build.7", "0.1.0_build.7", "0.1.0_build.7", "v0.1.0"],
+    [long, long.slice(0, 63), long.slice(0, 50), long, `v${long}`],
+    [`${dotted}.b`, dotted, dotted.slice(0, 50), `${dotted}.b`, `v${dotted}.b`],
+  ])(
+    "%s is valid as a label, in the image and in links",
+    async (version, label, chart, image, tag) => {
+      const folder = copyChart((metadata) => ({
+        ...metadata,
+        version,
+        appVersion: version,
+      }));
+      const sets = ["--set=metrics.prometheusRule.create=true,crds.install=false"];
+      const args = ["template", "iam-operator", join(folder, "iam-operator"), ...sets];
+      const { code, stdout, stderr } = await runHelm(helm, args);
+      expect([code, stderr]).toEqual([0, ""]);
+      const objects = stdout.split(/^---$/m).flatMap((each) => parse(each) ?? []);
+      const { metadata, spec } = objects.find(({ kind }) => kind === "Deployment");
+      expect(metadata.labels).toMatchObject({
+        "app.kubernetes.io/version": label,
+        "helm.sh/chart": `iam-operator-${chart}`,
+      });
+      for (const value of Object.values(metadata.labels))
+        expect(value).toMatch(/^[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$/);
+      expect(spec.template.spec.containers[0].image).toBe(`iam-operator:${image}`);
+      expect(stdout).toContain(`/blob/${tag}/docs/alerts.md#`);
+    },
+  );
+});

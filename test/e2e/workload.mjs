@@ -6,7 +6,17 @@ const { CONSOLE_URL, KEY_FOLDER } = process.env;
 let sequence = 0;
 
 /** The pair of this moment. Both files are read from the folder that `..data` leads to: never from two pairs. */
-function key() {
+/** The kubelet may remove the folder between two reads: then a newer one is there. */
+function key(attempts = 3) {
+  try {
+    return readKey();
+  } catch (error) {
+    if (error?.code !== "ENOENT" || attempts <= 1) throw error;
+    return key(attempts - 1);
+  }
+}
+
+function readKey() {
   if (KEY_FOLDER === undefined) return { keyId: process.env.KEY_ID, secret: process.env.SECRET };
   const folder = realpathSync(`${KEY_FOLDER}/..data`);
   const read = (name) => readFileSync(`${folder}/${name}`, "utf8");

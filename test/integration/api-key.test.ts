@@ -15,7 +15,7 @@ async function opened(options: WorldOptions = {}): Promise<void> {
   await world.ready("ServiceAccount", "ci");
 }
 
-/** Moves the console's time and the operator's, but not the API server's. */
+/** Moves the time of all clocks. */
 function advance(ms: number): void {
   world.iam.world.clock.advance(ms);
 }

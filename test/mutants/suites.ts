@@ -26,6 +26,7 @@ const CONSOLE = ["test/unit/http/", "test/unit/iam/", "test/tenants"];
 const CHART = [
   "rules",
   "values",
+  "schema",
   "rendering",
   "release",
   "workloads",
@@ -38,6 +39,13 @@ const GOLDENS = /changes exactly these fields|is what the chart renders/;
 const TESTS: Readonly<Record<string, readonly string[]>> = {
   api: ["test/unit/api/", ...CONTROLLERS],
   app: ["test/unit/app/"],
+  clocks: [
+    "test/unit/util/agreed-time.test.ts",
+    "test/unit/http/server-clock.test.ts",
+    "test/unit/controllers/",
+    "test/unit/consumers/decide.test.ts",
+    "test/unit/iam/exchange.test.ts",
+  ],
   connection: own("connection"),
   connections: ["test/unit/connections/", ...CONTROLLERS],
   consumers: ["test/unit/consumers/", "test/unit/controllers/"],

@@ -25,6 +25,9 @@ test("where they may be, a Secret that has not changed is not read", async () =>
     issue: { kube: 8, writes: 5, events: 1, console: 3 },
     rotation: { kube: 8, writes: 5, events: 1, console: 3 },
     idlePass: { kube: 0, writes: 0, events: 0, console: 0 },
+    binding: { kube: 7, writes: 4, events: 1, console: 3 },
+    change: { kube: 6, writes: 3, events: 1, console: 3 },
+    revocation: { console: 4 },
     restart: { kube: 0, writes: 0, events: 0, console: 0 },
   });
 });

@@ -3,6 +3,7 @@ import { Registry } from "prom-client";
 import { type Config, readCommand } from "../../src/app/config.ts";
 import { createOperator } from "../../src/app/operator.ts";
 import type { Timing } from "../../src/controllers/api-key/timing.ts";
+import type { HttpResponse } from "../../src/http/http.ts";
 import { createTransport, type Transport } from "../../src/iam/exchange/transport.ts";
 import { loadKubeEndpoint } from "../../src/kube/config/config.ts";
 import { createKubeTransport } from "../../src/kube/transport/transport.ts";
@@ -26,6 +27,7 @@ const quickTiming: Timing = {
   endedPatienceMs: 600,
   keyCheckMs: 700,
   longestKeyCheckMs: 3_000,
+  regularCheckMs: 3_000,
   deletionPatienceMs: 3_000,
 };
 
@@ -73,7 +75,12 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
     clock,
     random: systemRandom,
     log,
-    kube: { baseURL: endpoint.server, ...transport },
+    kube: {
+      baseURL: endpoint.server,
+      send: dated(transport.send, clock),
+      sendLease: dated(transport.sendLease, clock),
+      openStream: dated(transport.openStream, clock),
+    },
     sendIam: (request) => consoleAt(new URL(request.url).origin).send(request),
     timing: quickTiming,
   });
@@ -89,6 +96,18 @@ export async function startManager(options: ManagerOptions): Promise<Manager> {
       await tracing.close();
       await Promise.all([...consoles.values()].map((each) => each.close()));
     },
+  };
+}
+
+/** The API server's clock goes along with the world's. */
+function dated<Request, Response extends Pick<HttpResponse, "headers">>(
+  send: (request: Request) => Promise<Response>,
+  clock: Clock,
+) {
+  return async (request: Request): Promise<Response> => {
+    const response = await send(request);
+    const date = new Date(clock.now()).toUTCString();
+    return { ...response, headers: { ...response.headers, date } };
   };
 }
 

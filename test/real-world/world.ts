@@ -89,7 +89,11 @@ export class World extends Objects {
       namespace,
       config: { ...this.#options.config, ...config },
       // The console's time, which tests can move.
-      clock: { ...systemClock, now: () => this.iam.world.clock.now() },
+      clock: {
+        ...systemClock,
+        now: () => this.iam.world.clock.now(),
+        monotonic: () => systemClock.monotonic() + this.iam.world.clock.offsetMs,
+      },
       logs,
       spans,
     });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { judgeEnglish, linesOf, RULES, textsOf } from "../../scripts/english.ts";
+import { judgeEnglish, linesOf, pageLinesOf, RULES, textsOf } from "../../scripts/english.ts";
 
 const judge = (source: string, exceptions = {}) =>
   judgeEnglish(textsOf("a.ts", source), exceptions);
@@ -26,6 +26,23 @@ test.each([
 test("a line of the chart counts as a message", () => {
   const texts = linesOf("values.yaml", "# -- Fine.\n# For whoever scrapes.");
   expect(judgeEnglish(texts, {})).toEqual([expect.stringMatching(/^values.yaml:2 "whoever"/)]);
+});
+
+test.each([
+  ["a rule of messages", "Keys at the console.", '"at the console"'],
+  ["a condition", "It waits, where the console lists none.", '", where the"'],
+  ["an order", "Each object has to exist.", '"has to"'],
+  ["the noun", "Each Pod has a folder of its own.", '"of its own"'],
+])("%s is found in a page", (_, line, found) => {
+  expect(judgeEnglish(pageLinesOf("a.md", `# A\n${line}`), {})).toEqual([
+    expect.stringContaining(`a.md:2 ${found}`),
+  ]);
+  expect(judgeEnglish(linesOf("values.yaml", "# The file has to exist."), {})).toEqual([]);
+});
+
+test("code and targets of links are not text of a page", () => {
+  const page = "`nobody`\n```sh\necho nobody\n```\n[a link](nobody.md#whoever)";
+  expect(judgeEnglish(pageLinesOf("a.md", page), {})).toEqual([]);
 });
 
 test("an exception permits a text, and must be needed", () => {

@@ -88,14 +88,31 @@ const orphanedAccounts = (world: SimWorld) =>
     return [created.indexOf(saId), ...orphaned.map((each) => created.indexOf(each.saId))];
   });
 
+const evidenceOf = (world: SimWorld) =>
+  world.list(serviceAccountType).flatMap(({ status }) => {
+    const { orphanedAccounts: orphaned = [] } = status as unknown as {
+      orphanedAccounts?: readonly { evidence: string }[];
+    };
+    return orphaned.map(({ evidence }) => evidence);
+  });
+
 test.each([
-  ["a minute later", MINUTE],
-  ["half an hour later", HOUR / 2],
-])("an account that is created %s is orphaned of its ServiceAccount", async (_, ms) => {
-  const world = await run({ kind: "LateCommit", ms }, {}, "createServiceAccount");
-  await world.kernel.advance(HOUR / 2);
-  expect(orphanedAccounts(world)).toEqual([[0, 1]]);
-});
+  ["a minute later", MINUTE, "shown", "Description"],
+  ["half an hour later", HOUR / 2, "shown", "Description"],
+  ["a minute later", MINUTE, "omitted", "Name"],
+  ["half an hour later", HOUR / 2, "omitted", "Name"],
+] as const)(
+  "an account that is created %s is orphaned of its ServiceAccount (%#)",
+  async (_, ms, accountDescriptions, evidence) => {
+    const settings = { shapes: { accountDescriptions } };
+    const world = await run({ kind: "LateCommit", ms }, settings, "createServiceAccount");
+    // An account that somebody else has created under another name is nobody's.
+    world.console.world.createAccount({ orgId: "o", projectId: "p", name: "x", description: "" });
+    await world.kernel.advance(HOUR / 2);
+    expect(orphanedAccounts(world)).toEqual([[0, 1]]);
+    expect(evidenceOf(world)).toEqual([evidence]);
+  },
+);
 
 test("an account that is created hours later is found within a day", {
   timeout: 120_000,

@@ -18,12 +18,14 @@ const EVENTS_OF_MOST = 450;
 export async function* planShifts(
   every = 1,
   chosen: readonly Scenario[] = allScenarios,
+  only = /^/,
 ): AsyncGenerator<Shift> {
   const known = new Set<string>();
   for (const [index, { name: scenario }] of chosen.entries()) {
     const { plans, events } = await baselineOf(scenario);
     const step = every === 1 ? 1 : Math.ceil(every * (events / EVENTS_OF_MOST) ** 2);
     const numbers = [...plans.keys()].filter((number) => {
+      if (!only.test(plans[number]?.name ?? "")) return false;
       const kind = kindOf(plans[number]);
       const isNew = !known.has(kind);
       known.add(kind);
@@ -43,6 +45,13 @@ function kindOf(plan: Plan | undefined): string {
   const { server, operation } =
     fault.on === "call" ? fault.select : { server: "", operation: fault.plural };
   return `${server} ${operation} ${labelOf(fault.fault)}`;
+}
+
+/** The first of `count` seeds that no run of another second begins with, unless the environment names one. */
+export function firstSeedOf(named: string | undefined, now: number, count: number): number {
+  const seed = Number(named ?? Math.floor(now / 1_000) * count);
+  if (!Number.isSafeInteger(seed)) throw new Error(`SIM_SEED is ${named}, which is no seed`);
+  return seed;
 }
 
 export function* seedShifts(first: number, count: number): Generator<Shift> {

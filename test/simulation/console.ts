@@ -11,6 +11,7 @@ import { Router } from "../../tools/iam-server/router.ts";
 import { seed } from "../../tools/iam-server/seed.ts";
 import { DEFAULT_SHAPES, type Shapes } from "../../tools/iam-server/shapes.ts";
 import { type Change, World, type WorldSettings } from "../../tools/iam-server/world.ts";
+import type { Tree } from "../support/api-server/tree.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 
 export interface ConsoleOptions {
@@ -22,6 +23,8 @@ export interface ConsoleOptions {
   readonly keyPropagationMs?: number;
   /** Calls beyond the documented ones. */
   readonly extraCalls?: ExtraCalls;
+  /** How many accounts the operator asks for at a time; absent: for all. */
+  readonly accountsPerPage?: number;
 }
 
 export interface ConsoleAnswer {
@@ -38,11 +41,23 @@ export class Console {
   readonly ownChanges = new Set<Change>();
   readonly #site: Site;
   readonly #router: Router;
+  /** What the connection says about this console. */
+  readonly ownSpec: Tree;
   /** How far behind the replica is that answers the lists. */
   listsBehindMs = 0;
   #requests = 0;
 
-  constructor({ now, random, shapes, settings, keyPropagationMs = 0, extraCalls }: ConsoleOptions) {
+  constructor({
+    now,
+    random,
+    shapes,
+    settings,
+    keyPropagationMs = 0,
+    extraCalls,
+    accountsPerPage: pageSize,
+  }: ConsoleOptions) {
+    const parameters = { pageParameter: "page", pageSizeParameter: "pageSize" };
+    this.ownSpec = pageSize === undefined ? {} : { accountListPages: { ...parameters, pageSize } };
     this.#router = new Router(extraCalls);
     const randomBytes = (size: number) =>
       Buffer.from(Array.from({ length: size }, () => random.below(256)));
@@ -55,6 +70,17 @@ export class Console {
   get listsKeys(): boolean {
     const { keyRecords } = this.#site.shapes;
     return keyRecords !== "omitted" && keyRecords !== "empty";
+  }
+
+  /** Whether the list of an account's keys tells keys that have ended from others. */
+  get showsEndedKeys(): boolean {
+    const { keyRecords, deadKeys } = this.#site.shapes;
+    return this.listsKeys && (keyRecords === "full" || deadKeys === "hidden");
+  }
+
+  /** The ID of the policy that a submitted ID names; seeded IDs are in lower case. */
+  policyIdOf(submitted: string): string {
+    return this.#site.shapes.policyIdCase === "upper" ? submitted.toLowerCase() : submitted;
   }
 
   /** The operation's name, or the path of a call that is not shown. */

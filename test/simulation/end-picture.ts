@@ -50,8 +50,8 @@ export function differenceOf(
   return `without faults: ${missing ?? "-"}; now: ${surplus ?? "-"}`;
 }
 
-/** Given by the console, and by nobody twice. */
-const PASSING_SPEC = new Set(["saId"]);
+/** Given by the console, and by nobody twice; or what the connection says about the console. */
+const PASSING_SPEC = new Set(["saId", "accountListPages"]);
 
 const PASSING_STATUS = new Set([
   "conditions",
@@ -62,6 +62,8 @@ const PASSING_STATUS = new Set([
   "saId",
   "tpn",
   "liveKeyIds",
+  "inactiveKeyIds",
+  "listsKeyStates",
   "keyCount",
   "unmanagedKeys",
   "orphanedAccounts",
@@ -73,6 +75,7 @@ const PASSING_STATUS = new Set([
   "current",
   "readable",
   "renewalTime",
+  "respelledPolicyIds",
   "attempt",
   "lastAttemptId",
   "pending",
@@ -82,7 +85,8 @@ const PASSING_STATUS = new Set([
   "superseded",
   "orphaned",
   "orphanCount",
-  "issuances",
+  "unreadableResponse",
+  "recentIssues",
   "lastAuthenticationTime",
   "lastSuccessTime",
   "lastSyncTime",
@@ -100,11 +104,19 @@ function customObject(object: Tree): Tree {
         : {}),
     },
     spec: without(treeAt(object, "spec"), PASSING_SPEC),
-    status: without(status, PASSING_STATUS),
+    status: withoutCase(without(status, PASSING_STATUS)),
     ready: readyOf(status),
     hasKey: status.current !== undefined,
     isUnsettled: status.attempt !== undefined,
   };
+}
+
+/** Foreign policies are named as the console spells them. */
+function withoutCase(status: Tree): Tree {
+  const bindings = treeAt(status, "bindings");
+  if (bindings.foreignPolicyIds === undefined) return status;
+  const ids = listAt(bindings, "foreignPolicyIds").map((id) => String(id).toLowerCase());
+  return { ...status, bindings: { ...bindings, foreignPolicyIds: ids } };
 }
 
 function readyOf(status: Tree): Json {

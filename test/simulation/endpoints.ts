@@ -2,6 +2,7 @@
 
 import type { HttpRequest } from "../../src/http/http.ts";
 import { keyText } from "../../src/kube/resource.ts";
+import { publishedSchemas } from "../support/api-server/kinds.ts";
 import type { ApiRequest } from "../support/api-server/request.ts";
 import type { ApiServer } from "../support/api-server/server.ts";
 import type { Console } from "./console.ts";
@@ -14,26 +15,23 @@ export function kubeEndpoint(server: ApiServer): Endpoint {
   const parsed = new WeakMap<HttpRequest, ApiRequest>();
   const handle = (request: HttpRequest) => {
     if (isAccessReview(request)) return ALLOWED;
+    if (isSchemaRead(request))
+      return { status: 200, headers: server.date, body: publishedSchemas(server.kinds) };
     assertConsistent(request);
     const known = parsed.get(request);
     server.actor = "operator";
     const { status, headers, body } =
       known === undefined ? server.handle(toRaw(request)) : server.answer(known);
     server.actor = "user";
-    return { status, headers, body: JSON.stringify(body) };
+    return { status, headers: { ...headers, ...server.date }, body: JSON.stringify(body) };
   };
   return {
     name: "kube",
     latency: [1, 4],
     revision: () => server.storage.revision,
     describe: (request) => {
-      if (isAccessReview(request))
-        return {
-          operation: "create selfsubjectaccessreviews",
-          target: "",
-          mutating: false,
-          isConditional: false,
-        };
+      if (isAccessReview(request)) return question("create selfsubjectaccessreviews");
+      if (isSchemaRead(request)) return question("get schemas");
       try {
         const known = server.parse(toRaw(request));
         parsed.set(request, known);
@@ -64,6 +62,14 @@ const ALLOWED = {
   headers: {},
   body: JSON.stringify({ kind: "SelfSubjectAccessReview", status: { allowed: true } }),
 };
+
+function question(operation: string) {
+  return { operation, target: "", mutating: false, isConditional: false };
+}
+
+function isSchemaRead({ url }: HttpRequest): boolean {
+  return new URL(url).pathname.startsWith("/openapi/v3/");
+}
 
 function isAccessReview({ url }: HttpRequest): boolean {
   return url.endsWith("/selfsubjectaccessreviews");

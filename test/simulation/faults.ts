@@ -3,6 +3,9 @@ import type { Refusal, ServerFault } from "../../tools/server-fault.ts";
 
 export type ServerName = "kube" | "iam";
 
+/** Whose wall clock steps: the leading operator's, or a server's. */
+export type ClockOwner = "operator" | ServerName;
+
 /** Which calls a fault strikes: the nth of those that fit, counted over the whole run, from 1. */
 export interface CallSelector {
   readonly server?: ServerName;
@@ -62,10 +65,24 @@ export type WorldEvent =
   /** [F28] */
   | { readonly kind: "RevokeTokens" }
   | { readonly kind: "DemandSecondFactor" }
+  /** An administrator of the console disables the keys in use, has them expire, or deletes them; or enables them again after `forMs`. */
+  | {
+      readonly kind: "EndKeys";
+      readonly how: "Disable" | "Expire" | "Delete";
+      readonly forMs?: number;
+    }
+  /** The same for the accounts; one that was deleted stays so. */
+  | { readonly kind: "EndAccounts"; readonly how: "Disable" | "Delete"; readonly forMs?: number }
   /** [F16] What is stored goes back to what it was then, and so do versions, unless they are moved on. */
   | { readonly kind: "Restore"; readonly backMs: number; readonly bumped: boolean }
-  /** [F15] */
-  | { readonly kind: "JumpClock"; readonly ms: number }
+  /** [F15] The wall clock of a machine steps, and steps back after `forMs` if that is given. */
+  | {
+      readonly kind: "JumpClock";
+      readonly ms: number;
+      /** The operator's if absent. */
+      readonly of?: ClockOwner;
+      readonly forMs?: number;
+    }
   /** [F1, F2] The process is killed, or asked to end; another one starts soon after. */
   | { readonly kind: "Kill" }
   | { readonly kind: "Stop" }

@@ -28,6 +28,10 @@ const READY = {
   observedGeneration: 1,
 };
 
+function isTrue(stage: Stage, type: string) {
+  return { ...READY, type, lastTransitionTime: stage.time() };
+}
+
 /** An ApiKey that is Ready with a key in its Secret. */
 async function delivered(stage: Stage, change = {}): Promise<{ keyId: string; secret: string }> {
   stage.apiKey();
@@ -191,11 +195,53 @@ const byKey: readonly Planting[] = [
     },
   ],
   [
+    "S2 Ready is true",
+    "an ApiKey that is Ready for seven minutes while its account is disabled",
+    async (stage) => {
+      await delivered(stage);
+      await stage.pass(10 * MINUTE);
+      stage.world.setAccountStatusInConsole(stage.account.saId, "inactive");
+      await stage.pass(8 * MINUTE);
+    },
+  ],
+  [
+    "S11 evidence",
+    "access that counts as revoked while a policy is bound",
+    async (stage) => {
+      stage.serviceAccount();
+      bind(stage, "a");
+      await stage.pass(MINUTE);
+      stage.status(serviceAccountType, "ci-bot", { conditions: [isTrue(stage, "AccessRevoked")] });
+    },
+  ],
+  [
+    "S11 evidence",
+    "a PolicyBinding that is Ready before its policy is bound",
+    async (stage) => {
+      stage.serviceAccount();
+      stage.binding(["a", "b"], ["a", "b"]);
+      bind(stage, "a");
+      await stage.pass(MINUTE);
+      stage.status(policyBindingType, "reader", { conditions: [isTrue(stage, "Ready")] });
+    },
+  ],
+  ...["Inactive", "Disabled", "Deleted"].map(
+    (state): Planting => [
+      "S11 evidence",
+      `a superseded key that counts as ${state} and is accepted`,
+      async (stage) => {
+        const { keyId } = await delivered(stage);
+        const superseded = [{ ...stage.current(keyId), supersededTime: stage.time(), state }];
+        stage.status(apiKeyType, "ci", { superseded });
+      },
+    ],
+  ),
+  [
     "S4 caps",
     "five keys in a day",
     async (stage) => {
       stage.apiKey();
-      stage.status(apiKeyType, "ci", { issuances: { windowStartTime: stage.time(), count: 4 } });
+      stage.status(apiKeyType, "ci", { recentIssues: Array(4).fill({ time: stage.time() }) });
       for (const id of ["1", "2", "3", "4", "5"]) await issueAgain(stage, "SecretMissing", id);
     },
   ],
@@ -208,13 +254,24 @@ const byKey: readonly Planting[] = [
     },
   ],
   [
+    "S4 caps",
+    "five keys in a day after one on request that a gateway has made twice",
+    async (stage) => {
+      stage.apiKey();
+      stage.status(apiKeyType, "ci", { recentIssues: Array(4).fill({ time: stage.time() }) });
+      await issueAgain(stage, "RotationRequested", "1");
+      stage.issue("1");
+      for (const id of ["2", "3", "4", "5", "6"]) await issueAgain(stage, "SecretMissing", id);
+    },
+  ],
+  [
     "S4 window",
     "a budget that starts anew before a day is over",
     async (stage) => {
       stage.apiKey();
-      stage.status(apiKeyType, "ci", { issuances: { windowStartTime: stage.time(), count: 4 } });
+      stage.status(apiKeyType, "ci", { recentIssues: Array(4).fill({ time: stage.time() }) });
       await stage.pass(HOUR);
-      stage.status(apiKeyType, "ci", { issuances: { windowStartTime: stage.time(), count: 1 } });
+      stage.status(apiKeyType, "ci", { recentIssues: [{ time: stage.time() }] });
     },
   ],
   [
@@ -617,6 +674,16 @@ describe("in the end", () => {
       },
     ],
     [
+      "S11 told",
+      "a policy that a gateway bound again, and that no status names",
+      (stage) => {
+        stage.serviceAccount();
+        const bindings = { policyIds: ["a"], foreignPolicyIds: ["theirs"], policyCount: 2 };
+        stage.status(serviceAccountType, "ci-bot", { bindings });
+        bind(stage, "theirs", "a", "late");
+      },
+    ],
+    [
       "S18 quiescence",
       "a change with nothing to do",
       async (stage) => {
@@ -665,6 +732,16 @@ test("none is left untried", () => {
   const tried = new Set(plantings.map(([invariant]) => invariant));
   tried.add("L5 repair");
   expect([...tried].sort()).toEqual([...all, ...others].sort());
+});
+
+test("a key on request that a gateway makes twice passes", async () => {
+  const stage = new Stage();
+  await delivered(stage);
+  for (const id of ["2", "3"]) await issueAgain(stage, "SecretMissing", id);
+  await issueAgain(stage, "RotationRequested", "4");
+  stage.status(apiKeyType, "ci", { attempt: null });
+  stage.issue("4");
+  expect(await stage.broken()).not.toContain("S4 caps");
 });
 
 test("what is as it should be passes", async () => {

@@ -5,6 +5,7 @@ import type { HttpRequest } from "../../src/http/http.ts";
 import { objectPath } from "../../src/kube/client/api-path.ts";
 import { SECOND } from "../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../tools/iam-server/seed.ts";
+import { INTERCEPTIONS } from "../../tools/server-fault.ts";
 import { iamEndpoint, kubeEndpoint } from "./endpoints.ts";
 import { type CallFault, FaultPlan } from "./faults.ts";
 import { createSend, type Endpoint } from "./network.ts";
@@ -86,6 +87,15 @@ test("a gateway answers 504 and passes the call on", async () => {
   await world.kernel.advance(60 * SECOND);
   expect(keys()).toHaveLength(1);
 });
+
+test.each(INTERCEPTIONS)(
+  "a gateway answers 200 (%s) and does not pass the call on",
+  async (how) => {
+    expect((await issue({ kind: "Intercept", how })).outcome).toBe("200");
+    await world.kernel.advance(60 * SECOND);
+    expect(keys()).toEqual([]);
+  },
+);
 
 test("a gateway answers 502 to a call that it has passed on", async () => {
   const { outcome } = await issue({ kind: "LateCommit", ms: 0, status: 502 });

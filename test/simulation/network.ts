@@ -8,7 +8,7 @@ import {
   type HttpResponse,
   type SendHttp,
 } from "../../src/http/http.ts";
-import { altered, GARBLED, type Refusal } from "../../tools/server-fault.ts";
+import { altered, GARBLED, intercepted, type Refusal } from "../../tools/server-fault.ts";
 import { refusal } from "../support/api-server/failure.ts";
 import type { Label } from "./event-queue.ts";
 import type { CallFault, FaultPlan, ServerName } from "./faults.ts";
@@ -148,6 +148,9 @@ class Flight {
     switch (fault?.kind) {
       case "Refuse":
         this.#answer(this.#refusal(fault));
+        break;
+      case "Intercept":
+        this.#answer(intercepted(fault));
         break;
       case "Reset":
         if (fault.when === "AfterCommit") this.#commit();

@@ -1,6 +1,7 @@
 /** Every single fault, at every call, at every event of a watch, and at every turn of a run without faults. */
-import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
 import { LISTS } from "../../tools/iam-server/operations.ts";
+import { INTERCEPTIONS } from "../../tools/server-fault.ts";
 import type { CallFault, Fault, Plan, WatchFault, WorldEvent } from "./faults.ts";
 import type { CallRecord, Journal, WatchRecord } from "./journal.ts";
 
@@ -24,6 +25,12 @@ const lostFaults: readonly CallFault[] = [
   { kind: "Huge" },
   { kind: "Slow", ms: 1_500 },
 ];
+
+/** A gateway answers in the console's place, with success: a page, an error as JSON, JSON of its own, nothing. */
+export const interceptions: readonly CallFault[] = INTERCEPTIONS.map((how) => ({
+  kind: "Intercept",
+  how,
+}));
 
 /** Just beyond the time after which an issue without a response is looked into. */
 const LATE_MS = 25 * SECOND;
@@ -73,6 +80,7 @@ export function faultsOf(call: Pick<CallRecord, "server" | "mutating" | "operati
   return [
     ...(mutating ? [...crashFaults, ...gatewayFaults] : []),
     ...(mutating && server === "iam" ? oldCalls : []),
+    ...(server === "iam" ? interceptions : []),
     ...(LISTS.has(call.operation) ? replicaFaults : []),
     ...lostFaults,
     ...refusals,
@@ -129,6 +137,7 @@ const pairedFaults: readonly CallFault[] = [
   { kind: "LateCommit", ms: LATE_MS },
   { kind: "LateCommit", ms: 4 * MINUTE, status: 504 },
   { kind: "DoubleCommit", answer: "Second", ms: SECOND },
+  { kind: "Intercept", how: "OtherForm" },
 ];
 
 type StruckCall = Extract<Fault, { on: "call" }>;
@@ -217,6 +226,26 @@ export function watchPlans(watched: readonly WatchRecord[], since = 0): readonly
 
 const OURS = ["apikeys", "serviceaccounts", "policybindings", "clusterconnections"];
 
+/** Every clock, in both directions, by hours and days: for half a minute, or for good. */
+export const clockSteps: readonly WorldEvent[] = (["operator", "kube", "iam"] as const).flatMap(
+  (of): readonly WorldEvent[] => [
+    { kind: "JumpClock", of, ms: 2 * HOUR },
+    { kind: "JumpClock", of, ms: -2 * HOUR, forMs: MINUTE / 2 },
+    { kind: "JumpClock", of, ms: 40 * DAY, forMs: MINUTE / 2 },
+    { kind: "JumpClock", of, ms: -40 * DAY },
+  ],
+);
+
+/** What administrators of the console do to the keys in use and to accounts. */
+export const endings: readonly WorldEvent[] = [
+  { kind: "EndKeys", how: "Disable" },
+  { kind: "EndKeys", how: "Disable", forMs: 2 * MINUTE },
+  { kind: "EndKeys", how: "Expire" },
+  { kind: "EndKeys", how: "Delete" },
+  { kind: "EndAccounts", how: "Disable", forMs: 7 * MINUTE },
+  { kind: "EndAccounts", how: "Delete" },
+];
+
 const worldEvents: readonly WorldEvent[] = [
   { kind: "DeleteSecret" },
   { kind: "EditSecret", how: "TearPair" },
@@ -237,6 +266,8 @@ const worldEvents: readonly WorldEvent[] = [
   ]),
   { kind: "JumpClock", ms: 300_000 },
   { kind: "JumpClock", ms: -300_000 },
+  ...clockSteps,
+  ...endings,
   { kind: "Kill" },
   { kind: "Stop" },
   { kind: "Compact" },

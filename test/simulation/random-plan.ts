@@ -4,7 +4,7 @@ import { HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
 import { SHAPE_NAMES, SHAPE_VARIANTS, type Shapes } from "../../tools/iam-server/shapes.ts";
 import { type SeededRandom, seededRandom } from "../support/seeded-random.ts";
 import type { CallFault, Fault, Plan, WatchFault, WorldEvent } from "./faults.ts";
-import { gatewayFaults } from "./plans.ts";
+import { clockSteps, endings, gatewayFaults, interceptions } from "./plans.ts";
 import type { RunOptions } from "./run-plan.ts";
 
 const MOST_FAULTS = 6;
@@ -27,7 +27,10 @@ export function randomOptions(seed: number): RunOptions {
     seed,
     ...(random.chance(0.5) ? {} : { shapes: randomShapes(random) }),
     ...(random.chance(0.7) ? {} : { keyPropagationMs: random.below(20) * SECOND }),
-    ...(random.chance(0.8) ? {} : { settings: { tokenLifetimeMs: 1 + random.below(5 * MINUTE) } }),
+    ...(random.chance(0.8)
+      ? {}
+      : { settings: { tokenLifetimeMs: SECOND + random.below(5 * MINUTE) } }),
+    ...(random.chance(0.8) ? {} : { accountsPerPage: 1 + random.below(2) }),
     ...(random.chance(0.95) ? {} : { quietMs: HOUR + 5 * MINUTE }),
   };
 }
@@ -43,7 +46,8 @@ const HOPELESS: ReadonlySet<string> = new Set(["bindings"]);
 
 function randomFault(random: SeededRandom): Fault {
   if (random.chance(0.15)) {
-    return { on: "world", afterMs: random.below(120_000), event: random.pick(EVENTS) };
+    const events = random.pick([EVENTS, EVENTS, clockSteps, LASTING_ENDINGS]);
+    return { on: "world", afterMs: random.below(120_000), event: random.pick(events) };
   }
   if (random.chance(0.15)) {
     const nth = 1 + random.below(3);
@@ -57,7 +61,12 @@ function randomFault(random: SeededRandom): Fault {
     times: random.chance(0.2) ? 1 + random.below(4) : 1,
   };
   const isList = select.server === "iam" && !mutating;
-  const faults = [...FAULTS, ...(mutating ? gatewayFaults : []), ...(isList ? REPLICA : [])];
+  const faults = [
+    ...FAULTS,
+    ...(mutating ? gatewayFaults : []),
+    ...(isList ? REPLICA : []),
+    ...(select.server === "iam" ? interceptions : []),
+  ];
   return { on: "call", select, fault: random.pick(faults) };
 }
 
@@ -90,6 +99,11 @@ const EVENTS: readonly WorldEvent[] = [
   { kind: "ListsBehind", ms: MINUTE, forMs: 3 * MINUTE },
   { kind: "JumpClock", ms: 200_000 },
 ];
+
+/** Nobody comes to what is declared without an account. */
+const LASTING_ENDINGS = endings.filter(
+  (event) => !(event.kind === "EndAccounts" && event.how === "Delete"),
+);
 
 const FAULTS: readonly CallFault[] = [
   { kind: "Crash", when: "BeforeSend" },

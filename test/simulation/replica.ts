@@ -24,9 +24,11 @@ export class Replica {
   #operator: Operator;
   #stop = new AbortController();
   #starts = 0;
+  #skewMs: number;
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
+    this.#skewMs = options.skewMs;
     [this.#process, this.#operator] = this.#start();
   }
 
@@ -42,6 +44,12 @@ export class Replica {
     return this.#operator;
   }
 
+  /** The machine's wall clock steps; a process that is started later has it as it is then. */
+  stepClock(ms: number): void {
+    this.#skewMs += ms;
+    this.#process.clock.jump(ms);
+  }
+
   /** SIGTERM. */
   stop(): void {
     const signal = this.#stop;
@@ -49,13 +57,13 @@ export class Replica {
   }
 
   #start(): [SimProcess, Operator] {
-    const { kernel, name, skewMs, create, onEscape } = this.#options;
+    const { kernel, name, create, onEscape } = this.#options;
     this.#starts += 1;
     const process = new SimProcess(
       kernel,
       `${name}-${this.#starts}`,
       (why) => this.#onEnd(why, process.name),
-      skewMs,
+      this.#skewMs,
     );
     const operator = create(process);
     this.#stop = new AbortController();

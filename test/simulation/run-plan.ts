@@ -7,6 +7,7 @@ import { HOUR, MINUTE } from "../../src/util/time.ts";
 import { treeAt } from "../support/api-server/tree.ts";
 import { endPictureOf } from "./end-picture.ts";
 import type { CallFault, Fault, Plan, WorldEvent } from "./faults.ts";
+import { gapOf, isEndedOutside, TRIED_MS } from "./invariants/always.ts";
 import {
   everythingIsReady,
   isCapped,
@@ -16,6 +17,7 @@ import {
   pictureOf,
 } from "./invariants/at-rest.ts";
 import { patienceFor, unnamedIn } from "./invariants/books.ts";
+import { accountsOf, apiKeysOf, type StoredApiKey } from "./invariants/view.ts";
 import { Invariants, type Violation } from "./invariants.ts";
 import type { CallRecord } from "./journal.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -78,6 +80,7 @@ export async function runPlan(
   if (needsPerson(plan)) askAgain(world);
   const { epochs, unfulfilled = everythingIsReady } = scenario;
   await letBooksBalance(world);
+  await letEndedKeysBeReplaced(world);
   const recoveryMs = isMissed(plan) ? RELISTED_MS : RECOVERY_MS;
   const { quietSince, picture } = await comeToRest(world, { quietMs, recoveryMs, unfulfilled });
   const allowance = allowanceOf(world);
@@ -123,6 +126,15 @@ async function letBooksBalance(world: SimWorld): Promise<void> {
   const since = kernel.elapsed;
   const isWaitedFor = () => kernel.elapsed < since + patienceFor(unnamedIn(world));
   while (isWaitedFor()) await kernel.advance(LOOK_MS);
+}
+
+/** Where no list tells that a key has ended, that takes as long as until it is tried. */
+async function letEndedKeysBeReplaced(world: SimWorld): Promise<void> {
+  const { kernel } = world;
+  const until = kernel.elapsed + TRIED_MS;
+  const isOwed = (apiKey: StoredApiKey) =>
+    gapOf(world, apiKey) !== undefined && isEndedOutside(world, apiKey, Number.POSITIVE_INFINITY);
+  while (kernel.elapsed < until && apiKeysOf(world).some(isOwed)) await kernel.advance(LOOK_MS);
 }
 
 /** What happens to the world happens whatever the operator does. */
@@ -199,14 +211,19 @@ function excusedByWorld(
     ...(shapes?.keyRecords === "empty" && (lacksFirstKeysOnly(world) || hasLateKey(world))
       ? ["S5 accounting", "S4 caps"]
       : []),
-    // Where the console shows no keys, nothing tells that one was ended.
-    ...(shapes?.keyRecords === "omitted" && world.endedKeys.size > 0
-      ? ["S2 no gap", "scenario"]
-      : []),
+    // Where the console shows no keys, only a try within the hour tells that one was ended.
+    ...(shapes?.keyRecords === "omitted" && world.endedKeys.size > 0 ? ["scenario"] : []),
+    // Nor one that a gateway makes in addition, or late.
+    ...(shapes?.keyRecords === "omitted" && hasLateKey(world) ? ["S5 accounting"] : []),
     // What people had declared since the backup, and brought along, is lost with the rest.
     ...(world.hasLostWishes ? ["L1 wish fulfilled"] : []),
     ...(hasForgottenStatus(world) ? ["S16 transitions"] : []),
-    ...(isUnwatched(world) ? ["same end"] : []),
+    // A name alone is no proof that an account is the object's.
+    ...(shapes?.accountDescriptions === "omitted" && hasWipedAccount(world)
+      ? [...WISH, "staging removed"]
+      : []),
+    ...(isUnwatched(world) ? ["scenario", "same end"] : []),
+    ...(isAmbiguous(world) ? WISH : []),
     // Whoever has lost three keys in a row waits for a person.
     ...(isCut ? ["scenario"] : []),
     // What is made anew in the middle of a deletion holds up the rest of it.
@@ -216,7 +233,7 @@ function excusedByWorld(
 
 /**
  * Whether policies were bound by a call that was done again after its response, or when it was no longer watched for:
- * they are reported as foreign, and stay.
+ * they are reported as foreign, and stay. If the ServiceAccount is gone by then, nothing reports them.
  */
 function isUnwatched({ journal }: SimWorld): boolean {
   return journal.calls.some(
@@ -225,6 +242,24 @@ function isUnwatched({ journal }: SimWorld): boolean {
       isPutOff &&
       (fault?.kind === "DoubleCommit" || committedAt > sentAt + WATCH_MS),
   );
+}
+
+/**
+ * Whether a creation was carried out twice and not answered, and its object names both accounts. A description can be
+ * forged: a person has to choose.
+ */
+function isAmbiguous(world: SimWorld): boolean {
+  const isTwice = world.journal.calls.some(
+    ({ operation, fault, outcome }) =>
+      operation === "createServiceAccount" && fault?.kind === "DoubleCommit" && outcome !== "201",
+  );
+  return (
+    isTwice && accountsOf(world).some((each) => readyReason(each) === "AmbiguousServiceAccount")
+  );
+}
+
+function readyReason({ status }: ReturnType<typeof accountsOf>[number]): string | undefined {
+  return status?.conditions?.find(({ type }) => type === "Ready")?.reason;
 }
 
 /**
@@ -238,15 +273,34 @@ function hasForgottenStatus({ journal, faults }: SimWorld): boolean {
   return lost.length > 1 || (lost.length === 1 && faults.struck.size > 1);
 }
 
+function hasWipedAccount({ faults }: SimWorld): boolean {
+  return faults.plan.faults.some(
+    (fault) =>
+      fault.on === "world" &&
+      fault.event.kind === "WipeStatus" &&
+      fault.event.plural === "serviceaccounts",
+  );
+}
+
+/** Whether two of the three clocks are wrong: nothing tells which one is right. */
+function isTimeUnknown(faults: readonly Fault[]): boolean {
+  const wrong = faults.flatMap((fault) =>
+    fault.on === "world" && fault.event.kind === "JumpClock" ? (fault.event.of ?? "operator") : [],
+  );
+  return new Set(wrong).size > 1;
+}
+
 /** Which promises a plan ends on purpose. */
 export function excusedBy({ faults }: Plan): ReadonlySet<string> {
-  return new Set(
-    faults.flatMap((fault) => {
+  const ofClocks = isTimeUnknown(faults) ? ["S16 key times", "S16 transitions"] : [];
+  return new Set([
+    ...ofClocks,
+    ...faults.flatMap((fault) => {
       if (fault.on === "world") return excuses(fault.event);
       if (fault.on === "call") return excusesOfCall(fault);
       return excusesOfWatch(fault.fault.kind);
     }),
-  );
+  ]);
 }
 
 function excusesOfWatch(kind: Extract<Fault, { on: "watch" }>["fault"]["kind"]): readonly string[] {
@@ -268,6 +322,12 @@ const callRules: readonly CallRule[] = [
     // What only a person is expected to change is looked at again after half an hour.
     applies: (operation, fault) =>
       /^patch |[/]status$/.test(operation) && fault.kind === "Refuse" && fault.status === 422,
+    excuses: ["L8 news"],
+  },
+  {
+    // What seems to be gone has nothing to be done about it before it is listed again.
+    applies: (operation, fault) =>
+      operation.startsWith("patch ") && fault.kind === "Refuse" && fault.status === 404,
     excuses: ["L8 news"],
   },
   {
@@ -298,8 +358,16 @@ function excuses(event: WorldEvent): readonly string[] {
         // Where it is made anew, it logs in for itself.
         ...(event.plural === "clusterconnections" ? ["S19 logins"] : []),
       ];
+    case "EndAccounts":
+      // No account is made in its place, and a pair that was not delivered yet stays where it is.
+      return event.how === "Delete" ? [...WISH, "staging removed"] : [];
     case "WipeStatus":
       return excusesOfWiped(event.plural);
+    case "JumpClock":
+      // What does harm if it comes too early waits for a server's clock that was set back for good.
+      return event.of !== undefined && event.ms < 0 && event.forMs === undefined
+        ? ["scenario"]
+        : [];
     case "DemandSecondFactor":
       // Nor can be asked what became of a key; one that the console does not accept yet is kept meanwhile.
       return [...WISH, "S5 accounting", "staging removed"];
@@ -347,12 +415,27 @@ function excusesOfRecreated(plural: string): readonly string[] {
  */
 function needsPerson({ faults }: Plan): boolean {
   return faults.some((fault) => {
-    if (fault.on !== "call" || fault.fault.kind !== "Refuse") return false;
+    if (fault.on !== "call") return false;
+    if (ONCE.has(fault.select.operation) && isUnreadable(fault.fault)) return true;
+    if (fault.fault.kind !== "Refuse") return false;
     return fault.select.server === "iam"
       ? [403, 404, 422].includes(fault.fault.status)
       : [404, 422].includes(fault.fault.status);
   });
 }
+
+/** Calls that are not made again after a response that cannot be read; absent: any call. */
+const ONCE: ReadonlySet<string | undefined> = new Set([
+  "issueKey",
+  "createServiceAccount",
+  undefined,
+]);
+
+function isUnreadable(fault: CallFault): boolean {
+  return fault.kind === "Refuse" ? fault.status < 400 : UNREADABLE.has(fault.kind);
+}
+
+const UNREADABLE: ReadonlySet<string> = new Set(["Answer", "Garble", "Huge", "Intercept"]);
 
 /** A person who has seen the conditions asks for another look. */
 function askAgain(world: SimWorld): void {
@@ -376,7 +459,14 @@ function allowanceOf(world: SimWorld): number {
 }
 
 const LOSABLE = new Set(["issueKey", "createServiceAccount"]);
-const COSTLY = new Set(["DeleteSecret", "EditSecret", "RecreateObject", "DeleteObject", "Restore"]);
+const COSTLY = new Set([
+  "DeleteSecret",
+  "EditSecret",
+  "RecreateObject",
+  "DeleteObject",
+  "Restore",
+  "EndKeys",
+]);
 /** Whoever loses the lease with a pair in memory may not write it any more. */
 const DEPOSING = new Set(["PauseLeader", "StealLease"]);
 

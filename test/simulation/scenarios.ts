@@ -57,7 +57,7 @@ const serviceAccountRef = { name: ACCOUNT };
 export function createAll(world: SimWorld, { key, account, connection, policyIds }: Wishes = {}) {
   world.create(clusterConnectionType, {
     metadata: { name: "default" },
-    spec: { ...connectionSpec, ...connection },
+    spec: { ...connectionSpec, ...world.console.ownSpec, ...connection },
   });
   world.create(serviceAccountType, {
     metadata: inNamespace(ACCOUNT),

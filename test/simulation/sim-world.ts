@@ -6,6 +6,7 @@ import { collectionPath, objectPath } from "../../src/kube/client/api-path.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { leaseType, namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { createMetrics, type Metrics } from "../../src/observability/metrics.ts";
+import type { Instant } from "../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../tools/iam-server/seed.ts";
 import { startHousekeeping } from "../support/api-server/housekeeping.ts";
 import { type ApiResponse, ApiServer, randomUid } from "../support/api-server/server.ts";
@@ -14,7 +15,7 @@ import { type Tree, treeAt } from "../support/api-server/tree.ts";
 import { Console, type ConsoleOptions } from "./console.ts";
 import { declaredIn } from "./declared.ts";
 import { iamEndpoint, kubeEndpoint } from "./endpoints.ts";
-import { type Fault, FaultPlan, type Plan } from "./faults.ts";
+import { type ClockOwner, type Fault, FaultPlan, type Plan } from "./faults.ts";
 import { Journal } from "./journal.ts";
 import { Kernel } from "./kernel.ts";
 import { createSend } from "./network.ts";
@@ -36,6 +37,13 @@ export interface SimOptions extends ConsoleSettings {
   readonly timing?: OperatorOptions["timing"];
   /** The operator's flags, such as `--leader-elect=false`. */
   readonly flags?: readonly string[];
+}
+
+/** Milliseconds by which wall clocks are ahead of the true time. */
+export interface ClockSkews {
+  readonly operators: readonly number[];
+  readonly kube: number;
+  readonly iam: number;
 }
 
 const BASE_URL = "https://console.example.com";
@@ -62,6 +70,7 @@ export class SimWorld {
   #isMeddling = false;
   #unleashedAt = 0;
   #snapshot: Snapshot | undefined;
+  #apiServerSkewMs = 0;
   #hasMeddled = false;
   #hasLostWishes = false;
 
@@ -69,7 +78,7 @@ export class SimWorld {
     this.kernel = new Kernel(seed);
     const now = () => this.kernel.now;
     const uids = this.kernel.random.fork("kube");
-    this.kube = new ApiServer({ now, newUid: () => randomUid(uids) });
+    this.kube = new ApiServer({ now: () => this.apiServerTime, newUid: () => randomUid(uids) });
     this.console = new Console({ now, random: this.kernel.random.fork("console"), ...console });
     this.faults = faults ?? new FaultPlan(plan);
     this.#timing = timing;
@@ -229,6 +238,43 @@ export class SimWorld {
     return this.#hasLostWishes;
   }
 
+  /** By the API server's clock. */
+  get apiServerTime(): Instant {
+    return this.kernel.now + this.#apiServerSkewMs;
+  }
+
+  /** How far the wall clocks are off: the operators', the API server's, the console's. */
+  get clockSkews(): ClockSkews {
+    return {
+      operators: [...this.#replicas.values()].map(({ process }) => process.clock.skew),
+      kube: this.#apiServerSkewMs,
+      iam: this.console.world.clock.now() - this.kernel.now,
+    };
+  }
+
+  /** The wall clock of a machine steps, for good or for a while. */
+  stepClock(of: ClockOwner, ms: number, forMs?: number): void {
+    const step = this.#stepperOf(of);
+    step(ms);
+    if (forMs === undefined) return;
+    const done = this.faults.defer();
+    this.kernel.schedule(forMs, () => {
+      step(-ms);
+      done();
+    });
+  }
+
+  #stepperOf(of: ClockOwner): (ms: number) => void {
+    if (of === "iam") return (ms) => this.console.world.clock.advance(ms);
+    if (of === "operator") {
+      const replica = this.leader;
+      return (ms) => replica?.stepClock(ms);
+    }
+    return (ms) => {
+      this.#apiServerSkewMs += ms;
+    };
+  }
+
   /** Has the console's lists lag for a while. */
   putListsBehind(ms: number, forMs: number): void {
     const done = this.faults.defer();
@@ -245,14 +291,40 @@ export class SimWorld {
     this.console.world.deleteKey(keyId);
   }
 
+  /** An administrator disables a key in the console, or enables it again. */
+  setKeyStatusInConsole(keyId: string, status: "active" | "inactive"): void {
+    const { world } = this.console;
+    world.setKeyStatus(keyId, status);
+    if (status === "inactive") this.endedKeys.set(keyId, this.kernel.elapsed);
+    else if (world.whyKeyIsRefused(keyId) === undefined) this.endedKeys.delete(keyId);
+  }
+
+  /** A key expires in the console before its time. */
+  expireKeyInConsole(keyId: string): void {
+    this.endedKeys.set(keyId, this.kernel.elapsed);
+    this.console.world.expireKey(keyId);
+  }
+
+  /** An administrator deletes an account in the console, with its keys. */
+  deleteAccountInConsole(saId: string): void {
+    const { world } = this.console;
+    for (const { keyId } of world.keysOf(saId)) this.endedKeys.set(keyId, Number.POSITIVE_INFINITY);
+    world.deleteAccount(saId);
+    // Keys that were deleted before may have been the account's, which gets no other key.
+    for (const keyId of this.endedKeys.keys())
+      if (!world.keys.has(keyId)) this.endedKeys.set(keyId, Number.POSITIVE_INFINITY);
+  }
+
   /** An administrator disables or enables an account in the console. */
   setAccountStatusInConsole(saId: string, status: "active" | "inactive"): void {
     const { world } = this.console;
-    for (const { keyId } of world.keysOf(saId)) {
-      if (status === "active") this.endedKeys.delete(keyId);
-      else this.endedKeys.set(keyId, Number.POSITIVE_INFINITY);
-    }
     world.setAccountStatus(saId, status);
+    for (const { keyId } of world.keysOf(saId)) {
+      if (status === "inactive") this.endedKeys.set(keyId, Number.POSITIVE_INFINITY);
+      else if (world.whyKeyIsRefused(keyId) === undefined) this.endedKeys.delete(keyId);
+      // It ended while the account was disabled, or before.
+      else this.endedKeys.set(keyId, this.kernel.elapsed);
+    }
   }
 
   /** What a restore goes back to. */

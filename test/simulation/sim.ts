@@ -2,10 +2,11 @@
  * Runs the operator in simulated worlds with faults.
  *
  *   npm run sim                                   every scenario, without faults
- *   npm run sim -- --plans [--every N]            every single fault of every scenario, or about every Nth
+ *   npm run sim -- --plans [--every N]            every single fault of every scenario, or about every Nth;
+ *                                                 --only REGEX: those whose names match
  *   npm run sim -- --seeds N [--seed S]           many faults by chance, from seed S on
  *   npm run sim -- --seed S [--keep 0,2]          one seed again, with all of its faults or with some
- *   npm run sim -- --scenario NAME --plan TEXT    one single fault again
+ *   npm run sim -- --plan TEXT [--scenario NAME]  the single faults whose names have this text, such as Intercept
  *   npm run sim -- --years 2 [--keys N]           many keys for a long time, with outages
  *   npm run sim -- --small-scope DEPTH            every order of events while two replicas issue two keys,
  *                                                 --keys 3 for three; --blows N to the leader, --every N, one --path again
@@ -31,6 +32,7 @@ import { runYears } from "./years-command.ts";
 const values = readFlags("sim", {
   plans: { type: "boolean", default: false },
   every: { type: "string", default: "1" },
+  only: { type: "string", default: "" },
   seeds: { type: "string" },
   seed: { type: "string" },
   keep: { type: "string" },
@@ -158,7 +160,7 @@ async function campaign(): Promise<void> {
 
 async function* chosenShifts(seeds: number): AsyncGenerator<Shift> {
   if (values.plans || seeds === 0) yield* chosen.map(faultless);
-  if (values.plans) yield* planShifts(Number(values.every), chosen);
+  if (values.plans) yield* planShifts(Number(values.every), chosen, new RegExp(values.only));
   yield* seedShifts(Number(values.seed ?? 1), seeds);
 }
 

@@ -51,7 +51,7 @@ export function labelOf(
     | Extract<Fault, { on: "call" | "watch" }>["fault"]
     | Extract<Fault, { on: "world" }>["event"],
 ): string {
-  const sorts = ["when", "how", "status", "plural", "answer"] as const;
+  const sorts = ["when", "how", "status", "plural", "answer", "of"] as const;
   const sort = sorts.map((name) =>
     name in fault ? (fault as Record<string, unknown>)[name] : undefined,
   );

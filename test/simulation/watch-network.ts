@@ -60,7 +60,7 @@ function open(
     const onEvent = (nth: number) =>
       void context.journal.watched.push({ at: context.kernel.elapsed, plural, stream, nth });
     new OpenWatch(context, process, server, name, watch, body, fault, onEvent).start(signal);
-    return { status: 200, headers: {}, body };
+    return { status: 200, headers: server.date, body };
   } catch (error) {
     if (!(error instanceof ApiFailure)) throw error;
     body.push(Buffer.from(JSON.stringify(error.body)));

@@ -5,6 +5,7 @@ import type { ResourceType } from "../../src/kube/resource.ts";
 import { leaseType, namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { type Tree, textAt, treeAt } from "../support/api-server/tree.ts";
 import type { WorldEvent } from "./faults.ts";
+import { apiKeysOf } from "./invariants/view.ts";
 import { NAMESPACE, OPERATOR_NAMESPACE } from "./places.ts";
 import type { SimWorld } from "./sim-world.ts";
 
@@ -39,11 +40,17 @@ export function happen(world: SimWorld, event: WorldEvent): void {
       for (const user of world.console.world.users.values()) user.mfaRequired = true;
       world.console.world.revokeTokens();
       return;
+    case "EndKeys":
+      endKeys(world, event);
+      return;
+    case "EndAccounts":
+      endAccounts(world, event);
+      return;
     case "Restore":
       world.restore(event.bumped);
       return;
     case "JumpClock":
-      world.process?.clock.jump(event.ms);
+      world.stepClock(event.of ?? "operator", event.ms, event.forMs);
       return;
     case "Kill":
       world.process?.crash();
@@ -67,6 +74,48 @@ export function happen(world: SimWorld, event: WorldEvent): void {
       world.putListsBehind(event.ms, event.forMs);
       return;
   }
+}
+
+/** Of the keys in use. */
+function endKeys(world: SimWorld, { how, forMs }: Extract<WorldEvent, { kind: "EndKeys" }>): void {
+  const { keys } = world.console.world;
+  for (const { status } of apiKeysOf(world)) {
+    const { keyId = "" } = status?.current ?? {};
+    if (!keys.has(keyId)) continue;
+    if (how === "Delete") world.deleteKeyInConsole(keyId);
+    else if (how === "Expire") world.expireKeyInConsole(keyId);
+    else world.setKeyStatusInConsole(keyId, "inactive");
+    if (how === "Disable")
+      undo(world, forMs, () => {
+        if (keys.has(keyId)) world.setKeyStatusInConsole(keyId, "active");
+      });
+  }
+}
+
+function endAccounts(
+  world: SimWorld,
+  { how, forMs }: Extract<WorldEvent, { kind: "EndAccounts" }>,
+): void {
+  const { accounts } = world.console.world;
+  for (const saId of [...accounts.keys()]) {
+    if (how === "Delete") {
+      world.deleteAccountInConsole(saId);
+      continue;
+    }
+    world.setAccountStatusInConsole(saId, "inactive");
+    undo(world, forMs, () => {
+      if (accounts.has(saId)) world.setAccountStatusInConsole(saId, "active");
+    });
+  }
+}
+
+function undo({ faults, kernel }: SimWorld, afterMs: number | undefined, act: () => void): void {
+  if (afterMs === undefined) return;
+  const done = faults.defer();
+  kernel.schedule(afterMs, () => {
+    act();
+    done();
+  });
 }
 
 function patchAll(world: SimWorld, plural: string, patch: Tree, subresource?: string): void {

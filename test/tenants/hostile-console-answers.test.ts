@@ -85,7 +85,7 @@ function quotaPage(page: number, size: number, text: string) {
 }
 
 test.each([
-  { of: "many records", size: 1_000, text: "", reason: "more than 10000 quotas" },
+  { of: "many records", size: 1_000, text: "", reason: "more than 10000 records" },
   { of: "large records", size: 500, text: "x".repeat(4_000), reason: "more than 8388608 bytes" },
   { of: "a text without end", size: 1, text: "x".repeat(5_000), reason: "too long" },
 ])("pages of $of end", async ({ size, text, reason }) => {
@@ -122,6 +122,48 @@ test("large answers that never end leave room for small ones, and end with their
     clientOf({ url: honest }, TOKEN).listPolicies(policies),
   );
   expect(await Promise.all(listings)).toEqual(Array(6).fill([{ policyId: "a" }]));
+});
+
+test("large answers of one namespace that stall delay neither another namespace nor a ClusterConnection", async () => {
+  const { url } = await startWeb((_, response) => {
+    response.write(`[{"policyId":"a","name":"${"x".repeat(200_000)}`);
+  });
+  const whole = JSON.stringify([{ policyId: "a", name: "x".repeat(200_000) }]);
+  const { url: honest } = await startWeb((_, response) => response.end(whole));
+  const policies = { orgId: "o" };
+  const hanging = Array.from({ length: 4 }, () =>
+    failureOf(clientOf({ url }, { ...TOKEN, owner: "hostile" }).listPolicies(policies)),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  let isOver = false;
+  const ended = Promise.all(hanging).then(() => {
+    isOver = true;
+  });
+  for (const owner of ["team-a", undefined])
+    expect(await clientOf({ url: honest }, { ...TOKEN, owner }).listPolicies(policies)).toEqual([
+      { policyId: "a" },
+    ]);
+  expect(isOver).toBe(false);
+  await ended;
+});
+
+test("an owner with many claims lets others have their turn", () => {
+  const budget = new ResponseMemoryLimiter(10);
+  const granted: string[] = [];
+  const claim = (owner: string, name: string) => {
+    const release = budget.claim(owner, 10, () => {
+      granted.push(name);
+      queueMicrotask(() => release());
+    });
+  };
+  for (let n = 0; n < 5; n += 1) claim("hostile", `h${n}`);
+  claim("team-a", "a");
+  claim("team-b", "b");
+  claim("team-a", "a2");
+  return Promise.resolve().then(async () => {
+    for (let n = 0; n < 20; n += 1) await Promise.resolve();
+    expect(granted).toEqual(["h0", "h1", "a", "b", "h2", "a2", "h3", "h4"]);
+  });
 });
 
 test("room is given in the order of asking, to each owner once at a time", () => {

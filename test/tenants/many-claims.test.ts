@@ -6,6 +6,7 @@ import { readOtherClaims, saIdIndex } from "../../src/controllers/service-accoun
 import { MarkedAccounts } from "../../src/controllers/service-account/marked-accounts.ts";
 import { observe } from "../../src/controllers/service-account/observe.ts";
 import { createStore } from "../../src/kube/store/memory-store.ts";
+import { systemClock } from "../../src/util/time.ts";
 import { cachesWith } from "../support/caches-with.ts";
 import { rawSpec } from "../unit/controllers/connection/specs.ts";
 import {
@@ -50,7 +51,7 @@ function crowd(importServiceAccounts: boolean, age: (n: number) => number) {
       return { ok: true, access: { ...access, grant } } as const;
     },
   };
-  return { objects, run: { caches, connections }, asked: () => asked };
+  return { objects, run: { caches, connections, clock: systemClock }, asked: () => asked };
 }
 
 test("an object that may not import asks for nobody else's claim", async () => {

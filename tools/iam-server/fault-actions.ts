@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { altered, GARBLED, type Refusal } from "../server-fault.ts";
+import { altered, GARBLED, intercepted, type Refusal } from "../server-fault.ts";
 import { ApiError } from "./api-error.ts";
 import type { Deed } from "./deed.ts";
 import type { ActiveFault, ConsoleFault } from "./faults.ts";
@@ -62,6 +62,9 @@ export async function inflict(
       return true;
     case "DoubleCommit":
       await commitTwice(wire, fault);
+      return true;
+    case "Intercept":
+      send(wire, intercepted(fault));
       return true;
     case "Behind":
       send(wire, wire.deed.commit(fault.ms));

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MINUTE } from "../../src/util/time.ts";
+import { INTERCEPTIONS } from "../server-fault.ts";
 import type { ConsoleFault } from "./faults.ts";
 import type { RequestRecord } from "./request-log.ts";
 import { ACCOUNTS, type HeaderMap, SEARCH } from "./test-client.ts";
@@ -214,6 +215,17 @@ describe("conditions", () => {
 });
 
 describe("gateways and replicas", () => {
+  test.each(INTERCEPTIONS)(
+    "a gateway answers 200 (%s) and does not pass the call on",
+    async (how) => {
+      server.faults.add({ operation: "issueKey", fault: { kind: "Intercept", how } });
+      expect((await issue()).status).toBe(200);
+      expect(keyCount()).toBe(NOT_ISSUED);
+      const [record] = server.requests.of("issueKey");
+      expect(record).toMatchObject({ faults: ["Intercept"], status: 200, decided: undefined });
+    },
+  );
+
   const names = async () => (await list()).json.result.pagination.totalCount as number;
   const keys = async () => {
     const { json } = await client.send("GET", `${ACCOUNTS}/${saId}`, { headers: bearer });
@@ -289,6 +301,7 @@ describe("gateways and replicas", () => {
     });
     const changes = [
       () => world.setKeyStatus(key.keyId, "inactive"),
+      () => world.expireKey(key.keyId),
       () => world.setAccountStatus(account.saId, "inactive"),
       () => world.replaceBindings(account.tpn, []),
       () => world.issueKey(account.saId, { description: "", expiresInDays: 1 }),

@@ -77,6 +77,16 @@ describe("service account detail", () => {
     expect(found.saId).toBe(account.saId);
   });
 
+  test.each([
+    ["shown", ""],
+    ["omitted", undefined],
+  ] as const)("descriptions %s", async (accountDescriptions, description) => {
+    const { account } = client.account();
+    choose({ accountDescriptions });
+    const { json } = await get(`${ACCOUNTS}/${account.saId}`);
+    expect([json.saId, json.description]).toEqual([account.saId, description]);
+  });
+
   test.each<[Shapes["keyRecords"], (keyId: string) => unknown]>([
     [
       "full",
@@ -103,6 +113,21 @@ describe("service account detail", () => {
     expect(json.keys).toEqual(expected(key.keyId));
   });
 
+  test("a key record tells whether the key is active, inactive or expired", async () => {
+    const { account, key } = client.account();
+    const { world } = server;
+    const status = async () => (await get(`${ACCOUNTS}/${account.saId}`)).json.keys[0].status;
+    world.setKeyStatus(key.keyId, "inactive");
+    expect(await status()).toBe("inactive");
+    world.setKeyStatus(key.keyId, "active");
+    expect(await status()).toBe("active");
+    world.expireKey(key.keyId);
+    expect([await status(), world.whyKeyIsRefused(key.keyId)]).toEqual([
+      "expired",
+      "API key has expired",
+    ]);
+  });
+
   test.each([
     ["listed", 1],
     ["hidden", 0],
@@ -115,6 +140,19 @@ describe("service account detail", () => {
 });
 
 describe("keys", () => {
+  test("live no longer than the console allows", async () => {
+    const { account } = client.account();
+    choose({ issuedKey: "full" });
+    server.world.settings.maxKeyDays = 1;
+    const { json } = await client.send("POST", `${ACCOUNTS}/${account.saId}/keys`, {
+      headers: bearer,
+      body: { description: "", expiresInDays: 90 },
+    });
+    server.world.settings.maxKeyDays = Number.POSITIVE_INFINITY;
+    expect(json.expiresInDays).toBe(1);
+    expect(Date.parse(json.expiresAt) - Date.parse(json.createdAt)).toBe(86_400_000);
+  });
+
   test.each([
     ["pair", ["keyId", "secret"]],
     [
@@ -158,6 +196,17 @@ describe("policies and bindings", () => {
     choose(chosen);
     const { json } = await get(`${POLICIES}?search=pol-read`);
     expect(json.result.data).toEqual([expect.objectContaining(expected)]);
+  });
+
+  test("IDs of policies in any case, listed in upper case", async () => {
+    choose({ policyIdCase: "upper" });
+    const { account } = client.account();
+    const { tpn, orgId } = account;
+    const body = { targetType: "tpn", targetId: tpn, orgId, policyIds: [" Pol-Read"] };
+    expect((await client.send("PUT", SYNC, { headers: bearer, body })).status).toBe(200);
+    expect(server.world.boundTo(tpn)).toEqual(["pol-read"]);
+    const { json } = await get(`${BY_TARGET}?targetType=tpn&targetId=${tpn}`);
+    expect(json.result.data).toEqual([expect.objectContaining({ policyId: "POL-READ" })]);
   });
 
   test("policy paging honoured", async () => {

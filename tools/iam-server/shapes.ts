@@ -10,6 +10,8 @@ export const SHAPE_VARIANTS = {
   /** What `keys` holds in a record of that list. */
   serviceAccountListKeys: ["empty", "listed", "omitted"],
   serviceAccountDetail: ["bare", "envelope"],
+  /** Whether the records of accounts show descriptions. */
+  accountDescriptions: ["shown", "omitted"],
   /** How a key looks in `keys` of the detail call. */
   keyRecords: ["full", "keyIdOnly", "idProperty", "strings", "empty", "omitted"],
   /** Whether expired and inactive keys stay in `keys`. */
@@ -19,6 +21,8 @@ export const SHAPE_VARIANTS = {
   /** The answer to the validity check: `valid` in an envelope, bare, or 204 against 401. */
   keyValidation: ["envelope", "bare", "statusOnly"],
   policyId: ["id", "policyId"],
+  /** Whether IDs of policies count in any case and with outer white space, and answers have them in upper case. */
+  policyIdCase: ["exact", "upper"],
   policyKind: ["kind", "type"],
   policyPaging: ["ignored", "honoured"],
   syncAnswer: ["envelope", "noContent", "echo"],

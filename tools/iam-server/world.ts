@@ -135,11 +135,17 @@ export interface WorldSettings {
   /** Region part of a TPN. */
   region: string;
   tokenLifetimeMs: number;
+  /** Keys never live longer than this, whatever is asked for. */
+  maxKeyDays: number;
+  /** Whether issuing gives the newest key of the account another secret, instead of making another key. */
+  reissuesKeys: boolean;
 }
 
 const DEFAULT_SETTINGS: Readonly<WorldSettings> = {
   region: "r1",
   tokenLifetimeMs: HOUR,
+  maxKeyDays: Number.POSITIVE_INFINITY,
+  reissuesKeys: false,
 };
 
 interface Session {
@@ -191,7 +197,9 @@ export class World {
       replica.organizations.set(id, organization);
     for (const [token, session] of this.#sessions) replica.#sessions.set(token, session);
     for (const [id, statements] of this.#statements) replica.#statements.set(id, statements);
-    for (const { at, follow } of this.#deeds) if (at <= instant) follow(replica);
+    // The clock may have been set back: what came before the last deed of that time has happened too.
+    const last = this.#deeds.findLastIndex(({ at }) => at <= instant);
+    for (const { follow } of this.#deeds.slice(0, last + 1)) follow(replica);
     return replica;
   }
 
@@ -298,25 +306,36 @@ export class World {
   ): { readonly key: KeyRecord; readonly secret: string } {
     const account = this.#account(saId);
     const issueTime = this.clock.now();
+    const expiresInDays = Math.min(wanted.expiresInDays, this.settings.maxKeyDays);
+    const expirationTime = issueTime + expiresInDays * DAY;
+    const known = this.keys.get(account.keyIds.at(-1) ?? "");
+    if (this.settings.reissuesKeys && known !== undefined) {
+      known.expirationTime = expirationTime;
+      return { key: known, secret: this.#newSecret(known.keyId) };
+    }
     const key: KeyRecord = {
       keyId: `sak_${this.#randomBytes(12).toString("hex")}`,
       saId,
       description: wanted.description,
-      expiresInDays: wanted.expiresInDays,
+      expiresInDays,
       status: "active",
       issueTime,
-      expirationTime: issueTime + wanted.expiresInDays * DAY,
+      expirationTime,
       usableFrom: issueTime + propagationMs,
     };
-    const secret = this.#randomBytes(32).toString("base64url");
     this.keys.set(key.keyId, key);
-    this.#secrets.set(key.keyId, secret);
     account.keyIds.push(key.keyId);
     this.#record({ kind: "keyIssued", saId, keyId: key.keyId }, (replica) => {
-      replica.keys.set(key.keyId, { ...key, status: "active" });
+      replica.keys.set(key.keyId, { ...key, status: "active", expirationTime });
       replica.#account(saId).keyIds.push(key.keyId);
     });
-    return { key, secret };
+    return { key, secret: this.#newSecret(key.keyId) };
+  }
+
+  #newSecret(keyId: string): string {
+    const secret = this.#randomBytes(32).toString("base64url");
+    this.#secrets.set(keyId, secret);
+    return secret;
   }
 
   keysOf(saId: string): readonly KeyRecord[] {
@@ -339,7 +358,9 @@ export class World {
     if (key === undefined) return "API key does not exist";
     if (key.status !== "active") return "API key is inactive";
     if (now >= key.expirationTime) return "API key has expired";
-    if (now < key.usableFrom) return "API key is not known yet";
+    // A clock that is set back makes no known key unknown.
+    const isNew = now >= key.issueTime && now < key.usableFrom;
+    if (isNew) return "API key is not known yet";
     if (this.accounts.get(key.saId)?.status !== "active") return "service account is inactive";
     return undefined;
   }
@@ -349,6 +370,16 @@ export class World {
     key.status = status;
     this.#record({ kind: "keyStatus", saId: key.saId, keyId }, (replica) => {
       replica.#key(keyId).status = status;
+    });
+  }
+
+  /** From now on it has expired. */
+  expireKey(keyId: string): void {
+    const key = this.#key(keyId);
+    const expirationTime = this.clock.now();
+    key.expirationTime = expirationTime;
+    this.#record({ kind: "keyStatus", saId: key.saId, keyId }, (replica) => {
+      replica.#key(keyId).expirationTime = expirationTime;
     });
   }
 

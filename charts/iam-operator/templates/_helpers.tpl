@@ -6,10 +6,14 @@
 {{- $name := include "iam-operator.name" . }}
 {{- if .Values.fullnameOverride }}
 {{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" }}
-{{- else if contains $name .Release.Name }}
-{{- .Release.Name | trunc 52 | trimSuffix "-" }}
 {{- else }}
-{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" }}
+{{- /* The name of a release can have dots; the name of a Service cannot. */}}
+{{- $release := .Release.Name | replace "." "-" }}
+{{- if contains $name $release }}
+{{- $release | trunc 52 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" $release $name | trunc 52 | trimSuffix "-" }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -27,16 +31,21 @@
 {{- end }}
 {{- end }}
 
+{{/* A version as the value of a label: at most 63 characters, and without the + before build metadata. */}}
+{{- define "iam-operator.labelValue" -}}
+{{- regexReplaceAll "[^A-Za-z0-9]+$" (replace "+" "_" . | trunc 63) "" }}
+{{- end }}
+
 {{- define "iam-operator.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "iam-operator.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "iam-operator.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "iam-operator.labels" -}}
 {{ include "iam-operator.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/version: {{ include "iam-operator.labelValue" .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+helm.sh/chart: {{ include "iam-operator.labelValue" (printf "%s-%s" .Chart.Name .Chart.Version) | quote }}
 {{- with .Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
@@ -48,8 +57,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- define "iam-operator.subject" -}}
 - kind: ServiceAccount
-  name: {{ include "iam-operator.serviceAccountName" . }}
-  namespace: {{ include "iam-operator.namespace" . }}
+  name: {{ include "iam-operator.serviceAccountName" . | quote }}
+  namespace: {{ include "iam-operator.namespace" . | quote }}
 {{- end }}
 
 {{- define "iam-operator.image" -}}
@@ -57,7 +66,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if .digest }}
 {{- printf "%s@%s" .repository .digest }}
 {{- else }}
-{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) }}
+{{- printf "%s:%s" .repository (default ($.Chart.AppVersion | replace "+" "_" | trunc 128) .tag) }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -78,7 +87,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if and .Values.secrets.strict .Values.secrets.namespaces }}
 {{- .Values.secrets.namespaces | uniq | sortAlpha | toJson }}
 {{- else }}
-{{- .Values.scope.namespaces | uniq | sortAlpha | toJson }}
+{{- .Values.scope.namespaces | default list | uniq | sortAlpha | toJson }}
 {{- end }}
 {{- end }}
 
@@ -90,7 +99,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Names of the Secrets that ClusterConnections refer to, as a JSON list. */}}
 {{- define "iam-operator.credentials" -}}
-{{- $names := .Values.secrets.credentials }}
+{{- $names := .Values.secrets.credentials | default list }}
 {{- if .Values.clusterConnection.create }}
 {{- with .Values.clusterConnection.spec }}
 {{- with .credentials.login }}{{ $names = append $names .secretRef.name }}{{ end }}
@@ -104,7 +113,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* Names of the ConfigMaps that ClusterConnections refer to, as a JSON list. */}}
 {{- define "iam-operator.configMaps" -}}
-{{- $names := .Values.rbac.configMaps }}
+{{- $names := .Values.rbac.configMaps | default list }}
 {{- if .Values.clusterConnection.create }}
 {{- with .Values.clusterConnection.spec.caBundleFrom }}
 {{- with .configMapRef }}{{ $names = append $names .name }}{{ end }}
@@ -125,11 +134,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "iam-operator.podSecurityContext" -}}
 {{- $wish := toString .Values.openshift }}
 {{- $openshift := or (eq $wish "true") (and (eq $wish "auto") (.Capabilities.APIVersions.Has "security.openshift.io/v1")) }}
-{{- ternary (omit .Values.podSecurityContext "runAsUser" "runAsGroup" "fsGroup") .Values.podSecurityContext $openshift | toYaml }}
+{{- $context := .Values.podSecurityContext | default dict }}
+{{- ternary (omit $context "runAsUser" "runAsGroup" "fsGroup") $context $openshift | toYaml }}
 {{- end }}
 
 {{- define "iam-operator.metricsService" -}}
-{{- printf "%s-metrics" (include "iam-operator.fullname" .) }}
+{{- $name := include "iam-operator.fullname" . }}
+{{- /* The name of a Service begins with a letter. */}}
+{{- if regexMatch "^[0-9]" $name }}metrics-{{ $name }}{{ else }}{{ $name }}-metrics{{ end }}
 {{- end }}
 
 {{/* Non-empty where metrics are for those only who may read them. */}}
@@ -151,9 +163,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/* Fields of an endpoint that Prometheus scrapes, by the values of its monitor. */}}
 {{- define "iam-operator.scrape" -}}
 port: metrics
-interval: {{ .monitor.interval }}
+interval: {{ .monitor.interval | quote }}
 {{- with .monitor.scrapeTimeout }}
-scrapeTimeout: {{ . }}
+scrapeTimeout: {{ . | quote }}
 {{- end }}
 # The label "namespace" is that of the object a number is about.
 honorLabels: true

@@ -85,6 +85,12 @@
   resources: [leases]
   resourceNames: [{{ include "iam-operator.leaseName" . }}]
   verbs: [get, update]
+{{- if .Values.scope.namespaces }}
+# Warnings about objects whose namespace is deleted are written here.
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create]
+{{- end }}
 {{- $everySecret := and (include "iam-operator.clusterWide" .) (not .Values.secrets.strict) }}
 {{- if and (include "iam-operator.clusterConnections" .) (not $everySecret) }}
 {{- with include "iam-operator.credentials" . | fromJsonArray }}
@@ -110,8 +116,8 @@
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
-  name: {{ .name }}
-  namespace: {{ .namespace }}
+  name: {{ .name | quote }}
+  namespace: {{ .namespace | quote }}
   labels:
     {{- include "iam-operator.labels" .root | nindent 4 }}
 rules:
@@ -120,14 +126,14 @@ rules:
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
-  name: {{ .name }}
-  namespace: {{ .namespace }}
+  name: {{ .name | quote }}
+  namespace: {{ .namespace | quote }}
   labels:
     {{- include "iam-operator.labels" .root | nindent 4 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: Role
-  name: {{ .name }}
+  name: {{ .name | quote }}
 subjects:
   {{- include "iam-operator.subject" .root | nindent 2 }}
 {{ end }}

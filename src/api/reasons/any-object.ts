@@ -10,18 +10,25 @@ export const ofAnyObject = {
   },
   Suspended: {
     meaning:
-      "`spec.suspend` is true. Nothing is issued, bound or written. The deletion of an ApiKey or ServiceAccount waits.",
+      "`spec.suspend` of this object is true. Nothing is issued, bound or written for it; other objects continue, such as the ApiKeys of a suspended ServiceAccount. The deletion of an ApiKey or ServiceAccount waits.",
     check:
       "`kubectl get iamkey NAME -o jsonpath='{.spec.suspend}'`, and the author of that change.",
     fix: "Set `spec.suspend` to false to resume. The key of a suspended ApiKey still expires: see [ExpiringSoon](#expiringsoon).",
   },
   PlanOnly: {
     meaning:
-      "The annotation `iam-operator.io/plan-only` is `true`, or the operator runs with `--read-only`: it plans for the object and changes nothing. An object in use stays `Ready`.",
+      "The annotation `iam-operator.io/plan-only` has a value other than `false`, or the operator runs with `--read-only`: it plans for the object and changes nothing. An object in use stays `Ready`.",
     check:
       "`kubectl get iamkey NAME -o jsonpath='{range .status.plan.calls[*]}{.message}{\"\\n\"}{end}'`. Also check all PolicyBindings of a ServiceAccount and the ServiceAccount itself: an object with the annotation holds back all of them.",
     fix: "Read `status.plan`; if it is right, remove the annotation `iam-operator.io/plan-only`, or `--read-only` of the operator.",
     commands: ["kubectl annotate iamkey NAME -n NAMESPACE iam-operator.io/plan-only-"],
+  },
+  ReconcileTimedOut: {
+    meaning:
+      "A reconcile of the object took more than two minutes and was stopped. The message has its last error, if there was one.",
+    check:
+      "the time that calls take: `iam_operator_iam_request_duration_seconds`, and the latency of the API server.",
+    fix: "Let the console or the API server answer faster, or let the object need fewer calls; a ResourceQuotaExport can list fewer namespaces. The object is retried.",
   },
   InternalError: {
     meaning: "The operator hit an unexpected error. This is a bug.",

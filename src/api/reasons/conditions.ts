@@ -42,7 +42,7 @@ const waitsForConnection: readonly ReasonName[] = [
 const cleanupBlocked: ConditionHelp = {
   type: "CleanupBlocked",
   meaning:
-    "The object is being deleted, and the operator cannot clean up in the console. Ten minutes after the last transition, it removes the finalizer and reports in an event what is left. Absent otherwise.",
+    "The object is being deleted, and the operator cannot clean up in the console. 10 to 29 minutes after the last transition, it removes the finalizer and reports in an event what is left. Absent otherwise.",
   reasons: [],
 };
 
@@ -54,10 +54,12 @@ const connection: readonly ConditionHelp[] = [
     type: "Authenticated",
     meaning: "The console accepts the credentials.",
     reasons: [
+      "ConsoleUnavailable",
       "SecretNotFound",
       "SecretIncomplete",
       "ConfigMapNotFound",
       "ConfigMapIncomplete",
+      "InvalidEncoding",
       "CertificateInvalid",
       "LoginFailed",
       "LoginPaused",
@@ -95,25 +97,27 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
       "ProjectNotGranted",
       "TooManyServiceAccounts",
       "AccountListTooLarge",
+      "AccountListUnreadable",
+      "UnreadableResponse",
       "ProjectMissing",
       "DeleteNotPossible",
     ]),
     {
       type: "AccessRevoked",
       meaning:
-        "No policy is bound to the account, because spec.access is Revoked. False while policies are still bound; absent while access is granted.",
-      reasons: ["RevokingAccess"],
+        "A read showed that no policy is bound to the account, because spec.access is Revoked. False while policies are still bound; Unknown if the console does not show the bound policies; absent while access is granted.",
+      reasons: ["RevokingAccess", "ChangeNotApplied", "SyncUnconfirmed"],
     },
     {
       type: "KeysManaged",
       meaning:
-        "ApiKeys name every valid key in the console's list of the account's keys. Unknown if the console does not list keys.",
+        "ApiKeys name every valid key in the console's list of the account's keys. Unknown if the console does not list keys, and until the first list is confirmed.",
       reasons: ["UnmanagedKeys"],
     },
     cleanupBlocked,
   ],
   PolicyBinding: [
-    ready(["WaitingForServiceAccount", "Contended"]),
+    ready(["WaitingForServiceAccount", "Contended", "ChangeNotApplied", "SyncUnconfirmed"]),
     reconciling,
     stalled([
       "PlanOnly",
@@ -143,6 +147,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
     stalled([
       "PlanOnly",
       "SecretConflict",
+      "UnreadableResponse",
       "TooManyListedKeys",
       "MetadataNotAllowed",
       "LifetimeNotGranted",
@@ -154,13 +159,22 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
     },
     {
       type: "IssuanceAllowed",
-      meaning: "The operator can issue another key.",
-      reasons: ["BudgetExceeded", "NamespaceBudgetExceeded", "IssuanceFailing", "TooManyLiveKeys"],
+      meaning:
+        "The operator can issue the next key: nothing that stops it is known. A limit that ends with time counts only once a key is needed. The reason may also be that of another condition, such as `Suspended`, `PlanOnly`, `InvalidSpec`, `LifetimeNotGranted` or `ServiceAccountNotFound`.",
+      reasons: [
+        "SecretImmutable",
+        "SecretNotKept",
+        "UnreadableResponse",
+        "BudgetExceeded",
+        "NamespaceBudgetExceeded",
+        "IssuanceFailing",
+        "TooManyLiveKeys",
+      ],
     },
     {
       type: "ConsumersCurrent",
       meaning:
-        "Every Pod uses the current version of the Secret. Only if the operator counts Pods, or rotation.waitForConsumers is set.",
+        "Every Pod uses the current version of the Secret. Only if the operator counts Pods, or `rotation.maxOverlapExtension` is set.",
       reasons: ["ConsumersStale", "CountingDisabled", "Forbidden"],
     },
     {

@@ -24,6 +24,13 @@ export const ofConnections = {
     check: "`kubectl get configmap NAME -n NAMESPACE -o jsonpath='{.data}' | jq keys`.",
     fix: "Add the key that the message names to the ConfigMap, or name another key in `caBundleFrom.configMapRef.key`.",
   },
+  InvalidEncoding: {
+    meaning:
+      "An entry of a Secret or ConfigMap of the connection is not UTF-8 text, such as a file that PowerShell has written as UTF-16.",
+    check:
+      "`kubectl get secret NAME -n NAMESPACE -o jsonpath='{.data.KEY}' | base64 -d | file -`; the message names the key and the encoding.",
+    fix: "Write the file again as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`, and replace the entry.",
+  },
   CertificateInvalid: {
     meaning:
       "An entry of `caBundleFrom` or `clientCertificate` is not valid PEM, or `tls.key` is not the private key of `tls.crt`.",
@@ -33,15 +40,16 @@ export const ofConnections = {
   },
   LoginFailed: {
     meaning:
-      "The console rejected the login: the password, user or domain is wrong, or the user is locked.",
-    check: "the message; it quotes the console.",
-    fix: "Correct the credentials in the Secret. A changed Secret is tried within 15 seconds, even while logins are paused, and at once after `kubectl iam reconcile clusterconnection/NAME`. While the connection is Ready, a changed Secret is noticed within 70 seconds.",
+      "A login was answered without a token: the password, user or domain is wrong, the user is locked, or `spec.baseURL` leads to another server, such as the page of a gateway.",
+    check:
+      "the message; it quotes the console. For a 404, a redirect or an answer that cannot be understood: `curl -v BASEURL/api/v1/iam/authn/public/login` from a Pod in the operator's namespace.",
+    fix: "Correct the credentials in the Secret; for a 404, `spec.baseURL`. A changed Secret is tried within 15 seconds (70 if the connection is Ready), and at once after `kubectl iam reconcile clusterconnection/NAME`.",
   },
   LoginPaused: {
     meaning:
       "Three logins in a row failed. To avoid locking the user, the operator waits before the next login: a minute, doubling to an hour.",
-    check: "the message; it names the time of the next login.",
-    fix: "Correct the credentials in the Secret, which ends the pause at once. If the password is right, check in the console whether the user is locked.",
+    check: "the message; it names the last failure.",
+    fix: "Correct what the last failure shows: new credentials, a changed spec or `kubectl iam reconcile clusterconnection/NAME` end the pause at once. If the password is right, check in the console whether the user is locked.",
   },
   MfaRequired: {
     meaning:
@@ -51,7 +59,7 @@ export const ofConnections = {
   },
   ConsoleUnavailable: {
     meaning:
-      "The console cannot be reached, or responds with a server error or with a body that cannot be parsed. The connection reports this if a login fails, and if no call was answered for 15 seconds. The message names the start of the outage and the number of waiting objects. During an outage the connection calls the console about every 12 seconds; the first answer to any call ends the outage.",
+      "The console cannot be reached, or responds with a server error. The message names the start of the outage and the number of waiting objects. The operator calls the console about every 12 seconds until it answers.",
     check:
       "the message; `curl -v BASEURL` from a Pod in the operator's namespace; the NetworkPolicy; `spec.caBundle` and `caBundleFrom`. `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED` means that the console requires a `clientCertificate`.",
     fix: "Fix the network path to the console. A connection that was ready before stays in use meanwhile.",

@@ -4,7 +4,7 @@ import type { Reason } from "./reason.ts";
 export const ofWarnings = {
   KeyOrphaned: {
     meaning:
-      "A key was issued but its secret was lost: the process or the network failed between the console's commit and the operator's write. The key is in `status.orphaned` until a day after it expires, and in the metric `iam_operator_orphaned_keys`. A key that appears in the console after its attempt was closed is listed too, if its description names the attempt.",
+      "A key was issued but its secret was lost: the process or the network failed between the console's commit and the operator's write. The key is in `status.orphaned` until a day after it expires, and in the metric `iam_operator_orphaned_keys`.",
     check: "`kubectl get iamkey NAME -o jsonpath='{.status.orphaned}'`.",
     fix: "Disable or delete that key in the console. See [what cannot be promised](safety.md#what-cannot-be-promised).",
   },
@@ -15,12 +15,12 @@ export const ofWarnings = {
   },
   OrphanedAccount: {
     meaning:
-      "The console lists another account whose description says that it was created for this ServiceAccount: a creation took effect late or twice. `status.orphanedAccounts` names it. Policies are not bound to it, and the operator never uses it.",
-    fix: "Delete the account in the console. The status is cleared within an hour, or after `kubectl iam reconcile`.",
+      "The console lists another account whose description says that it was created for this ServiceAccount, or, if it shows no descriptions, one of the same name: a creation took effect late or twice. `status.orphanedAccounts` names it, with the evidence. Policies are not bound to it, and the operator never uses it.",
+    fix: "Delete the account in the console; with `evidence: Name`, find out first who created it. The status is cleared within an hour, or after `kubectl iam reconcile`.",
   },
   KeysNotRevoked: {
     meaning:
-      "The ApiKey is deleted, and these keys still work until they expire: no call of `extraCalls` revokes keys, or the console did not answer within ten minutes.",
+      "The ApiKey is deleted, and these keys still work until they expire: no call of `extraCalls` revokes keys, or the console did not answer before the [deadline](uninstall.md#deadline-of-a-deletion). If the namespace is deleted too, the event is about the Lease `iam-operator` in the operator's namespace: `kubectl get events -n iam-operator-system`.",
     fix: "Disable or delete the keys in the console if that matters.",
   },
   UnexpectedKeyForm: {
@@ -28,14 +28,29 @@ export const ofWarnings = {
       "The console issued a key whose form differs from the documentation. The operator uses it, because the key cannot be issued again.",
     fix: "Tell the console's administrator.",
   },
+  LifetimeShortened: {
+    meaning:
+      "The console issued a key that expires earlier than `spec.expiresInDays` requests. `status.current.expirationTime` and the renewal go by the console's answer.",
+    fix: "Ask the console's administrator for the maximum lifetime of keys, and set `spec.expiresInDays` accordingly.",
+  },
+  KeyReissued: {
+    meaning:
+      "The console answered a call that issues a key with the ID of a key that this ApiKey already has, and a new secret. The operator tries the new pair and delivers it; the earlier secret probably no longer works.",
+    fix: "Tell the console's administrator. If consumers of the earlier pair fail, restart them.",
+  },
   CleanupIncomplete: {
     meaning:
-      "The deletion of a ServiceAccount gave up after ten minutes without success; or its status does not name an account, and the console has an account of that name with an unknown owner. The message names the objects that stay in the console.",
+      "The deletion of a ServiceAccount gave up at its [deadline](uninstall.md#deadline-of-a-deletion); or its status does not name an account, and the console has an account of that name with an unknown owner. The message names the objects that stay in the console. If the namespace is deleted too, the event is about the Lease `iam-operator` in the operator's namespace.",
     fix: "Clean up in the console.",
+  },
+  OutcomeUnconfirmed: {
+    meaning:
+      "The console answered a call that unbinds policies, revokes a key or deletes an account with success, and its answers do not show whether that took effect: its answer about bound policies cannot be read, it does not list keys or their states, or its accounts cannot be listed.",
+    fix: "Check in the console what the event names.",
   },
   PoliciesNotRevoked: {
     meaning:
-      "A PolicyBinding is deleted and its policies are still bound: its deletion policy retained them, or the console did not accept the change within ten minutes. In the second case the ServiceAccount lists them in `status.bindings.unrevokedPolicyIds`, and the operator unbinds them when the console accepts it, unless a PolicyBinding declares them again.",
+      "A PolicyBinding is deleted and its policies are still bound: its deletion policy retained them, or the console did not accept the change before the [deadline](uninstall.md#deadline-of-a-deletion). In the second case the ServiceAccount lists them in `status.bindings.unrevokedPolicyIds`, and the operator unbinds them when the console accepts it, unless a PolicyBinding declares them again.",
     fix: "If the ServiceAccount does not list the policies, unbind them in the console, or create a PolicyBinding again.",
   },
   GrantRemoved: {
@@ -51,7 +66,7 @@ export const ofWarnings = {
   },
   PoliciesReappeared: {
     meaning:
-      "A `syncBindings` call without a usable response took effect late, and bound policies again that had been withdrawn since. The operator found them by reading the bindings at short intervals, and unbound them. The account had the policies for a few seconds. The metric `iam_operator_reappeared_policies_total` counts them.",
+      "A `syncBindings` call without a usable response took effect late, and bound policies again that had been withdrawn since. The operator unbound them after a few seconds. The metric `iam_operator_reappeared_policies_total` counts them.",
     check: "the event, for the policies and the account.",
     fix: "Find the proxy or queue that delays calls between the operator and the console.",
   },
@@ -62,8 +77,8 @@ export const ofWarnings = {
   },
   ClockSkewed: {
     meaning:
-      "The clocks of the console and the operator are more than five minutes apart. Expiry times are off by as much.",
-    fix: "Correct the wrong clock.",
+      "The clocks of the console and the operator are more than five minutes apart. The operator [uses the time on which two of three clocks agree](safety.md#how-the-operator-tells-the-time). Meanwhile scheduled rotations can wait.",
+    fix: "Correct the wrong clock: the operator's if all connections report the same, otherwise the console's.",
   },
 } as const satisfies Record<string, Reason>;
 
@@ -74,12 +89,16 @@ export const ofNormalStates = {
   UnmanagedKeysExpected: {
     meaning: "No ApiKey names some of the keys, and `spec.unmanagedKeys` expects that.",
   },
+  KeysNotConfirmed: {
+    meaning:
+      "The console lists keys that no ApiKey names. They are unmanaged if none names them within 30 seconds.",
+  },
   KeysNotListed: {
     meaning: "The console does not list keys, so unmanaged keys cannot be found.",
   },
   Allowed: { meaning: "A key can be issued when it is due." },
-  Synced: { meaning: "The console has the declared policies." },
-  PoliciesSynced: { meaning: "The console has the declared policies." },
+  Synced: { meaning: "A read of the console showed the declared policies." },
+  PoliciesSynced: { meaning: "A read of the console showed the declared policies." },
   Authenticated: { meaning: "The console accepts the credentials." },
   AllCurrent: { meaning: "All Pods use the current version of the Secret." },
   NothingToRestart: { meaning: "No workload of `spec.rollout` needs a restart." },

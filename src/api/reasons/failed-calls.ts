@@ -12,7 +12,7 @@ export const ofConsoleCalls = {
     meaning:
       "The console answered with status 403: the connection's user, or the key, does not have permission for this call.",
     check: "the message; for quotas it has the checks in the console's order.",
-    fix: "Follow the checks in the message; ask the console's administrator. Then run `kubectl iam reconcile`: after a rejection, the next retry is hours away.",
+    fix: "Follow the checks in the message; ask the console's administrator. Then run `kubectl iam reconcile`: without a request, the next retry follows after 5 minutes (policies, quotas) or half an hour.",
   },
   NotFound: {
     meaning:
@@ -24,6 +24,16 @@ export const ofConsoleCalls = {
     meaning: "The console answered with status 409.",
     check: "the message.",
     fix: "Wait: the call is retried.",
+  },
+  UnreadableResponse: {
+    meaning:
+      "The console, or a gateway, answered the call that issues a key or creates an account, but the response cannot be read: it is not JSON, it is compressed in an unknown way or too large, or the key pair or the account's ID is missing. The operator does not repeat the call, because each call could leave a key without a Secret.",
+    check:
+      "the message: status, media type and content encoding of the response, and what is wrong with it; `status.orphaned` of the ApiKey, for the key of that response; the gateways before the console.",
+    fix: "Correct the gateway or the console. Then request the call: `kubectl iam reconcile`, for an ApiKey also `kubectl iam rotate`. A changed spec also repeats it. A key in use keeps working, but is not renewed. Delete the orphaned key in the console.",
+    commands: [
+      'kubectl annotate iamkey NAME -n NAMESPACE iam-operator.io/reconcile-requested-at="$(date)" --overwrite',
+    ],
   },
   InvalidArgument: {
     meaning: "The console answered with status 422: it does not accept a value.",
@@ -52,9 +62,16 @@ export const ofConsoleCalls = {
   },
   MalformedResponse: {
     meaning:
-      "The answer cannot be parsed: it is not JSON, cut off, too large, nested too deeply, or lacks a required field. A proxy's error page is the usual cause, or a redirect: redirects are not followed.",
+      "The answer cannot be used: it is not JSON, reports an error with a status of success, is cut off, too large or nested too deeply, or lacks a required field. Usual causes are a proxy's error page and a redirect.",
     check: "`curl -v` to the address of the connection from inside the cluster.",
     fix: "Correct `baseURL` of the connection, or the proxy.",
+  },
+  ChangeNotApplied: {
+    meaning:
+      "The console, or a gateway before it, answered a call that changes something with success, and reads up to four seconds later show that nothing changed. The operator believes the reads and repeats the call.",
+    check:
+      "the message, for the call; the logs of the gateways between the operator and the console, for a block page or a maintenance page with status 200.",
+    fix: "Let the gateway pass the call to the console, or let it answer with an error status. Until then, make the change in the console.",
   },
 } as const satisfies Record<string, Reason>;
 
@@ -63,7 +80,7 @@ export const ofApiServerCalls = {
     meaning:
       "The operator lacks a permission, a quota is used up, an admission rule rejected the write, or the namespace is terminating.",
     check: "the message; it quotes the API server.",
-    fix: "Grant the operator the permission ([least privilege](least-privilege.md)), or raise the quota. Secrets and ConfigMaps that a ClusterConnection names are granted by the chart's `secrets.credentials` and `rbac.configMaps`; counting Pods needs the chart's `consumers.mode`. A key is not issued before a dry run of its Secret succeeds, so no key is lost.",
+    fix: "Grant the operator the permission ([least privilege](least-privilege.md)), or raise the quota. Secrets and ConfigMaps that a ClusterConnection names are granted by the chart's `secrets.credentials` and `rbac.configMaps`; counting Pods needs the chart's `consumers.mode`.",
   },
   Invalid: {
     meaning:
@@ -81,7 +98,7 @@ export const ofApiServerCalls = {
       "The object was changed at the same time. The operator retries at once; this does not last.",
   },
   Gone: {
-    meaning: "A list or watch has to start again, which happens automatically.",
+    meaning: "A list or watch must start again, which happens automatically.",
   },
   NotLeading: {
     meaning:

@@ -24,21 +24,21 @@ export const ofKeys = {
   },
   VerificationFailed: {
     meaning:
-      "The console has not accepted the new key for two minutes. Consumers keep the previous key. After an hour the operator gives up the new key, lists it in `status.orphaned`, and issues another one within the daily budget.",
+      "The console has not accepted the new key for two minutes. Consumers keep the previous key. After an hour the operator gives up the new key, lists it in `status.orphaned`, and issues another key within the daily budget.",
     check:
       "the key and its account in the console: is the account active, and do new keys take long to become valid?",
     fix: "Fix the cause in the console; the cluster needs no change.",
   },
   KeyRefused: {
     meaning:
-      "The console no longer accepts the key in the Secret: it was deleted or disabled outside the operator. The operator checks the key every 5 seconds. If the console no longer lists the key either, a new key is issued after 30 seconds, otherwise after two minutes. The operator notices a deleted key with the next list of the account's keys, which takes at most 5 minutes by default (the connection's `spec.accountPollInterval`). `kubectl iam reconcile apikey/NAME` lists the keys and checks the pair at once.",
+      "The console no longer accepts the key in the Secret: it was deleted or disabled, or has expired, outside the operator. It is [noticed](safety.md#a-key-that-was-ended-outside-the-operator) with the next list of keys, or at once with `kubectl iam reconcile apikey/NAME`, and replaced 30 seconds later, or two minutes later if the console still lists it as valid.",
     check: "the console's audit log, for the change of the key.",
     fix: "Wait: a new key is issued within three minutes. To stop the replacement, set `spec.suspend`.",
   },
   ServiceAccountNotReady: {
     meaning: "The ServiceAccount of the key is not ready, or is being deleted.",
     check: "`kubectl describe iamsa NAME -n NAMESPACE`.",
-    fix: "Check the ServiceAccount's Ready condition. A key in the Secret stays there and stays usable.",
+    fix: "Check the ServiceAccount's Ready condition. A key in the Secret stays there. It works unless the message says that the console reports the account as deleted or not active.",
   },
   WaitingForPeer: {
     meaning:
@@ -50,7 +50,7 @@ export const ofKeys = {
     meaning:
       "The Secret, or the Secret `NAME-next`, exists and belongs to another owner, or another ApiKey names the same Secret. The operator does not change it, and does not issue a key. If two ApiKeys name one Secret, it belongs to the ApiKey that has a key, otherwise to the older ApiKey.",
     check: "`kubectl get secret NAME -n NAMESPACE -o yaml`: owner references, labels, type.",
-    fix: "Never delete the Secret of another ApiKey: it may hold the only copy of a key in use. If nothing uses the Secret, delete it. Otherwise create another ApiKey with a different `spec.secret.name`; the name of an existing ApiKey's Secret cannot be changed. To have the operator take over the Secret, label it and allow the adoption.",
+    fix: "Never delete the Secret of another ApiKey: it may hold the only copy of a key in use. If nothing uses the Secret, delete it. Otherwise create another ApiKey with a different `spec.secret.name`. To have the operator take over the Secret, label it and allow the adoption.",
     commands: [
       "kubectl label secret NAME --namespace NAMESPACE iam-operator.io/api-key=APIKEY",
       `kubectl patch iamkey APIKEY --namespace NAMESPACE --type=merge -p '{"spec":{"secret":{"onExisting":"Adopt"}}}'`,
@@ -60,6 +60,18 @@ export const ofKeys = {
     meaning:
       "`spec.secret.labels` or `spec.secret.annotations` has a key by which another controller acts on the Secret, such as Argo CD's `argocd.argoproj.io/secret-type`. The operator does not write it. A first key waits; a key in use is still renewed.",
     fix: "Remove the key from `spec.secret`, or ask the connection's administrator to add it to `allowedSecretMetadata`.",
+  },
+  SecretNotKept: {
+    meaning:
+      "The API server stores the Secret with other labels, annotations or entries than the operator writes: probably an admission policy or webhook of the cluster changes it. A key in use goes on. If a new pair could not be delivered that way, the operator issues no key.",
+    check: "the mutating policies and webhooks of the cluster that match Secrets.",
+    fix: "Exempt the operator's Secrets (label `app.kubernetes.io/managed-by: iam-operator`) from the policy, or declare in `spec.secret` what it sets.",
+  },
+  SecretImmutable: {
+    meaning:
+      "The Secret has `immutable: true`, so the API server accepts no other pair. A key in use goes on; the operator issues no other, because it could not write it.",
+    check: "`kubectl get secret NAME -n NAMESPACE -o jsonpath='{.immutable}'`.",
+    fix: "Delete the Secret: the operator issues a key and writes the Secret again. Workloads that read it get the new pair.",
   },
   LifetimeNotGranted: {
     meaning: "`expiresInDays` is more than the namespace's grant allows.",
@@ -78,7 +90,7 @@ export const ofKeys = {
   NamespaceBudgetExceeded: {
     meaning:
       "All ApiKeys of the namespace together were issued as many keys in 24 hours as its grant's `maxIssuesPerDay` allows. A requested rotation does not exceed it.",
-    check: "`status.issuances` of the namespace's ApiKeys, for an ApiKey that loses its keys.",
+    check: "`status.recentIssues` of the namespace's ApiKeys, for an ApiKey that loses its keys.",
     fix: "Wait, or ask the administrator of the ClusterConnection for a higher `maxIssuesPerDay`.",
   },
   BudgetExceeded: {
@@ -96,7 +108,7 @@ export const ofKeys = {
   },
   TooManyLiveKeys: {
     meaning:
-      "A rotation is due, but too many earlier keys are still valid in the console. They expire, or are revoked by the calls in `extraCalls` of the connection. The key in use works meanwhile. This limit never leaves a workload without a usable key: if the key in the Secret is missing or expires soon, another key is issued within `maxIssuesPerDay`.",
+      "A rotation is due, but too many earlier keys are still valid in the console. They expire, or are revoked by the calls in `extraCalls` of the connection. The key in use works meanwhile. A workload without a usable key still gets another key.",
     check: "`status.superseded` and `status.orphaned`: are responses of the console lost?",
     fix: "Wait until the time in the message, or request a rotation: `kubectl iam rotate`. If the console has calls that disable or delete keys, name them in `extraCalls` of the connection.",
   },
@@ -114,7 +126,7 @@ export const ofKeys = {
       "A key is needed because the Secret was deleted, and with it the only copy of the key's secret.",
     check:
       "the cluster's audit log, for the deletion. A GitOps tool may prune objects that it does not know.",
-    fix: "See [GitOps](gitops.md).",
+    fix: "See [incidents](incidents.md#a-secret-was-lost-or-edited) and [GitOps](gitops.md).",
   },
   SecretReplaced: {
     meaning:

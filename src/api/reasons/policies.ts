@@ -9,7 +9,7 @@ export const ofPolicies = {
   },
   ServiceAccountSuspended: {
     meaning:
-      "`spec.suspend` of the ServiceAccount is true: nothing is changed for it, including its policies.",
+      "`spec.suspend` of the ServiceAccount is true: its list of policies is not changed, except to revoke access or policies that are no longer granted. Its ApiKeys continue.",
     fix: "Set `spec.suspend` of the ServiceAccount to false.",
   },
   ServiceAccountDeleting: {
@@ -23,13 +23,13 @@ export const ofPolicies = {
   },
   PolicyNotGranted: {
     meaning:
-      "The connection does not grant these policies to the namespace. If they were bound before, they are unbound, or stay bound with `withdrawalGracePeriod: Never` of the connection, as the message says.",
+      "The connection does not grant these policies to the namespace. If they were bound before, they are unbound, or stay bound with `withdrawalGracePeriod: Never` of the connection, as the message says. The other policies of the PolicyBinding are bound.",
     check: "`spec.grants[].policyIds` of the ClusterConnection.",
     fix: "Ask for a grant of the policies that the message names, or remove them from `spec.policyIds`.",
   },
   PolicyRefused: {
     meaning:
-      "The console rejects a policy: it does not exist, is not active, belongs to another organization or is of kind `scp`.",
+      "The console rejects a policy: it does not exist, is not active, belongs to another organization or is of kind `scp`. The other policies of the PolicyBinding are bound if the console's list of policies shows which one it rejects. As long as one is rejected, the PolicyBinding loses no policy: the rejected one may be mistyped, in place of one that is bound.",
     check: "the message; it names the cause if the console's list of policies shows it.",
     fix: "Remove the policy from `spec.policyIds`, or correct it in the console.",
   },
@@ -38,6 +38,12 @@ export const ofPolicies = {
       "The console's answer about bound policies cannot be read, and the account was imported. The list is replaced as a whole, so a write could unbind policies that were bound outside the operator. The operator writes nothing.",
     check: "whether other tools or administrators bind policies to this account.",
     fix: "If only PolicyBindings bind policies to this account, set `foreignPolicies: Remove` on the ServiceAccount.",
+  },
+  SyncUnconfirmed: {
+    meaning:
+      "The console accepted the list of policies, and its answer about bound policies cannot be read: whether they are bound is unknown. Of a ServiceAccount with `access: Revoked`: the console accepted an empty list, and whether policies are still bound is unknown.",
+    check: "the account's policies in the console.",
+    fix: "Tell the console's administrator: the operator needs a readable answer of the call that lists the bindings of a target.",
   },
   TooManyPolicies: {
     meaning: "More than 1,000 policies would be bound to one account.",

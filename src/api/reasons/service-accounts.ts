@@ -4,13 +4,13 @@ import type { Reason } from "./reason.ts";
 export const ofServiceAccounts = {
   AccessRevoked: {
     meaning:
-      "`spec.access` of the ServiceAccount is `Revoked`, and no policy is bound to the account. `Ready` is True: the account exists. The condition `AccessRevoked` is True: its message says whether and when a read of the console confirmed it. If an earlier `syncBindings` call had no usable response, the message also says until when the operator reads the bindings at short intervals. PolicyBindings of the account are *Stalled*.",
+      "`spec.access` of the ServiceAccount is `Revoked`, and no policy is bound to the account. `Ready` is True: the account exists. The condition `AccessRevoked` is True: a read of the console has confirmed it. PolicyBindings of the account are *Stalled*.",
     check: "`kubectl get iamsa NAME -n NAMESPACE -o jsonpath='{.status.bindings}'`.",
     fix: "To restore access, first delete leaked keys in the console, because they work again. Then set `spec.access: Granted` on the ServiceAccount.",
   },
   RevokingAccess: {
     meaning:
-      "`spec.access` of the ServiceAccount is `Revoked`, and policies can still be bound. The condition `AccessRevoked` is False.",
+      "`spec.access` of the ServiceAccount is `Revoked`, and policies can still be bound. The condition `AccessRevoked` is False, or Unknown with the reason [SyncUnconfirmed](#syncunconfirmed) if the console accepted an empty list and does not show the bound policies.",
     check: "the message, and the conditions of the connection.",
     fix: "Wait a few seconds: access is being revoked. If the connection is suspended or not ready, fix that, or ask an administrator of the console to unbind the policies.",
   },
@@ -41,7 +41,13 @@ export const ofServiceAccounts = {
     meaning:
       "A ServiceAccount is being deleted, its status does not name an account (it was edited, or restored from a backup), and the console rejects listing accounts. The operator cannot tell whether policies must be unbound.",
     check: "the account in the console. Its description ends with `k8s NAMESPACE/NAME#` and an ID.",
-    fix: "Ask the console's administrator to allow listing accounts. Otherwise the finalizer is removed after ten minutes with the event `CleanupIncomplete`; then clean up in the console.",
+    fix: "Ask the console's administrator to allow listing accounts. Otherwise the finalizer is removed at the [deadline](uninstall.md#deadline-of-a-deletion) with the event `CleanupIncomplete`; then clean up in the console.",
+  },
+  WaitingForLateCall: {
+    meaning:
+      "A ServiceAccount is being deleted, and its policies are unbound. An earlier `syncBindings` call had no usable response and may still bind some of them, and nothing would unbind them once the object is gone.",
+    check: "the time in the message.",
+    fix: "Wait: the policies are unbound again every 30 seconds, and the deletion ends at most 10 minutes after that call.",
   },
   ServiceAccountNotFound: {
     meaning:
@@ -85,6 +91,11 @@ export const ofServiceAccounts = {
     meaning:
       "The console's list of accounts is larger than the operator reads (8 MiB, or 10,000 records of 20 fields). The operator cannot tell which accounts exist, so it does not create accounts for any namespace. Existing accounts, keys and policies are not affected.",
     fix: "Ask the console's administrator to delete unused accounts. Set `maxServiceAccounts` in every grant.",
+  },
+  AccountListUnreadable: {
+    meaning:
+      "The grant limits the accounts of the namespace, but the console's list of accounts cannot be read whole: it comes in pages, in an unknown form, or not at all. The operator creates no account. Existing accounts are not affected.",
+    fix: "If the console lists accounts in pages, name its query parameters in `accountListPages` of the connection, such as `{pageParameter: page, pageSizeParameter: pageSize}`. Otherwise remove `maxServiceAccounts` from the grant.",
   },
   TooManyServiceAccounts: {
     meaning: "The namespace has as many accounts as its grant's `maxServiceAccounts` allows.",

@@ -1,8 +1,6 @@
 /** A hypothetical cluster in which some objects are applied, over a cluster that is only read. */
 import { isDeepStrictEqual } from "node:util";
 import type { Caches } from "../../controllers/frame/context.ts";
-import { kinds } from "../../controllers/kinds.ts";
-import { configMapType, namespaceType, secretType } from "../../controllers/resource-types.ts";
 import type { KubeReader } from "../../kube/client/reader.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import {
@@ -18,31 +16,16 @@ import { silentLog } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
 import { type Clock, toIso8601 } from "../../util/time.ts";
 import { createClusterCache } from "../caches.ts";
+import { type GivenObject, typeOfGiven } from "./given-object.ts";
 import { noMetrics } from "./unobserved.ts";
-
-/** An object of the user, as written in a file. */
-export interface GivenObject extends KubeObject {
-  readonly kind: string;
-  readonly spec?: unknown;
-}
 
 export interface HypotheticalCluster {
   readonly kube: KubeReader;
   readonly caches: Caches;
   /** Adds an object, or replaces an object or its status. */
   put(type: ResourceType, object: KubeObject): void;
-}
-
-/** Given objects of these kinds have an effect; objects of other kinds are ignored. */
-const types: readonly ResourceType[] = [
-  namespaceType,
-  secretType,
-  configMapType,
-  ...kinds.map(({ type }) => type),
-];
-
-function typeOfKind(kind: string): ResourceType | undefined {
-  return types.find((type) => type.kind === kind);
+  /** Whether the user has no permission to list a cluster-scoped type, so that its absent objects may exist. */
+  isUnlisted(type: ResourceType): boolean;
 }
 
 /** Rejects if objects that the plan needs cannot be read. */
@@ -53,7 +36,7 @@ export async function createHypotheticalCluster(
 ): Promise<HypotheticalCluster> {
   const hypothetical = new HypotheticalObjects(reader);
   for (const object of objects) {
-    const type = typeOfKind(object.kind);
+    const type = typeOfGiven(object);
     if (type !== undefined) hypothetical.put(type, await merged(reader, type, object, clock));
   }
   const { caches, types: cached } = createClusterCache({
@@ -68,15 +51,19 @@ export async function createHypotheticalCluster(
   });
   const namespaces = [...new Set(objects.map((object) => keyOf(object).namespace))];
   const writers = new Map<string, StoreWriter<KubeObject>>();
+  const unlisted = new Set<string>();
   for (const { type, store } of cached) {
     const writer = store.openScope("");
-    writer.beginReplace()(await listed(hypothetical, type, namespaces), "0");
+    const found = await listed(hypothetical, type, namespaces);
+    if (found === undefined) unlisted.add(type.plural);
+    writer.beginReplace()(found ?? hypothetical.listOwn(type), "0");
     writers.set(type.plural, writer);
   }
   return {
     kube: hypothetical,
     caches,
     put: (type, object) => writers.get(type.plural)?.put(hypothetical.put(type, object)),
+    isUnlisted: ({ plural }) => unlisted.has(plural),
   };
 }
 
@@ -118,14 +105,18 @@ class HypotheticalObjects implements KubeReader {
   list: KubeReader["list"] = async (type, options = {}) => {
     const stored = await this.#reader.list(type, options);
     const others = stored.filter((each) => !this.#objects.has(idOf(type, keyOf(each))));
-    const hypothetical = [...this.#objects.values()].filter(
+    return [...others, ...this.listOwn(type, options.namespace)];
+  };
+
+  listOwn<T extends KubeObject>(type: ResourceType<T>, namespace?: string): readonly T[] {
+    const own = [...this.#objects.values()].filter(
       ({ type: { group, plural }, object }) =>
         group === type.group &&
         plural === type.plural &&
-        (options.namespace ?? keyOf(object).namespace) === keyOf(object).namespace,
+        (namespace ?? keyOf(object).namespace) === keyOf(object).namespace,
     );
-    return [...others, ...hypothetical.map(({ object }) => object as never)];
-  };
+    return own.map(({ object }) => object as T);
+  }
 
   collect: KubeReader["collect"] = async (type, digest, options) =>
     (await this.list(type, options)).map(digest).filter((each) => each !== undefined);
@@ -159,14 +150,12 @@ async function merged(
   } as KubeObject;
 }
 
-/**
- * Cluster-scoped objects that the user has no permission to list count as absent, as they do for a tenant's operator.
- */
+/** `undefined` if the user has no permission to list the cluster-scoped type. */
 async function listed(
   reader: Pick<KubeReader, "list">,
   type: ResourceType,
   namespaces: readonly string[],
-): Promise<readonly KubeObject[]> {
+): Promise<readonly KubeObject[] | undefined> {
   const inNamespaces = namespaces.filter((namespace) => namespace !== "");
   if (type.namespaced)
     return (
@@ -175,7 +164,7 @@ async function listed(
   try {
     return await reader.list(type);
   } catch (error) {
-    if (isKubeError(error, "Forbidden")) return [];
+    if (isKubeError(error, "Forbidden")) return undefined;
     throw error;
   }
 }

@@ -1,7 +1,11 @@
 /** Plans what the operator would do if objects were applied. No operator has to run. */
 import type { PlannedCall } from "../../api/plan.ts";
 import { createConnections } from "../../controllers/connection/registry.ts";
-import { connectionOf, parseConnectionKey } from "../../controllers/connection-key.ts";
+import {
+  connectionKey,
+  connectionOf,
+  parseConnectionKey,
+} from "../../controllers/connection-key.ts";
 import type { Caches, Context } from "../../controllers/frame/context.ts";
 import { serviceAccountType } from "../../controllers/resource-types.ts";
 import { createIamClient } from "../../iam/client/console-client.ts";
@@ -12,11 +16,9 @@ import type { Random } from "../../util/random.ts";
 import type { Clock } from "../../util/time.ts";
 import { toError } from "../../util/to-error.ts";
 import { refuseMutation, toReadOnlyKube } from "../read-only.ts";
-import {
-  createHypotheticalCluster,
-  type GivenObject,
-  type HypotheticalCluster,
-} from "./hypothetical-cluster.ts";
+import { type GivenObject, isCustomResource } from "./given-object.ts";
+import { createHypotheticalCluster, type HypotheticalCluster } from "./hypothetical-cluster.ts";
+import { KnownConnections } from "./known-connections.ts";
 import { listingPlanned } from "./planned-accounts.ts";
 import { createPlanners, obstacleOf, type PlannedKind, type Planners } from "./planners.ts";
 import { noEvents, noMetrics } from "./unobserved.ts";
@@ -42,8 +44,10 @@ export interface ObjectPlan {
   /** For PolicyBindings, the key of their ServiceAccount, because the policies of an account are one list. */
   readonly key: ObjectKey;
   readonly calls: readonly PlannedCall[];
-  /** Why the object would not be ready after its calls. */
+  /** Why the object would not be ready after its calls, or why that is unknown. */
   readonly obstacle: string | undefined;
+  /** Whether the cluster or the console could not be read, so that more calls may follow. */
+  readonly isUnknown: boolean;
 }
 
 /**
@@ -51,8 +55,9 @@ export interface ObjectPlan {
  * of reconciling. Logs in to the consoles concerned, and only reads from them. Rejects if the cluster cannot be read.
  */
 export async function planObjects(request: PlanRequest): Promise<readonly ObjectPlan[]> {
-  const { objects, clock, random, userAgent, signal } = request;
-  const cluster = await createHypotheticalCluster(request.kube, objects, request);
+  const { clock, random, userAgent, signal } = request;
+  const objects = request.objects.filter(isCustomResource);
+  const cluster = await createHypotheticalCluster(request.kube, request.objects, request);
   const { caches } = cluster;
   const registry = createConnections({
     caches,
@@ -68,10 +73,11 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
         beforeMutation: refuseMutation,
       }),
   });
+  const known = new KnownConnections(cluster);
   const context: Context = {
     kube: toReadOnlyKube(cluster.kube),
     caches,
-    connections: listingPlanned(registry, caches),
+    connections: listingPlanned(known.of(registry), caches),
     events: noEvents,
     metrics: noMetrics,
     log: silentLog,
@@ -81,9 +87,15 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
   try {
     const planners = createPlanners(context, registry, request.operatorNamespace);
     const plans: ObjectPlan[] = [];
-    for (const step of stepsOf(objects, caches))
-      plans.push(await plan(step, planners, cluster, signal));
-    return plans.filter(({ kind }) => !isConnection(kind));
+    for (const step of stepsOf(objects, caches)) {
+      const { kind, key } = step;
+      const connection = isConnection(kind) ? connectionKey({ kind, ...key }, key.namespace) : "";
+      if (connection !== "") await known.read(connection);
+      const made = await plan(step, planners, cluster, signal);
+      if (connection === "") plans.push(made);
+      else if (made.isUnknown) known.note(connection, `cannot be used (${made.obstacle})`);
+    }
+    return plans;
   } finally {
     await registry.close();
   }
@@ -105,7 +117,8 @@ async function plan(
   const { calls = [], objects = [], error } = (await planner.plan(key, signal)) ?? {};
   for (const { type, object } of objects) put(type, object);
   const obstacle = error === undefined ? obstacleOf(planner.get(key)) : toError(error).message;
-  return { kind, key, calls, obstacle };
+  const isUnknown = error !== undefined || obstacle?.startsWith("ConsoleUnavailable:") === true;
+  return { kind, key, calls, obstacle, isUnknown };
 }
 
 /** Connections in use, accounts, their policies, their keys: each step needs the steps before it. */
@@ -145,6 +158,6 @@ interface Referring {
   readonly serviceAccountRef?: { readonly name?: string };
 }
 
-function isConnection(kind: PlannedKind): boolean {
+function isConnection(kind: PlannedKind): kind is "Connection" | "ClusterConnection" {
   return kind === "Connection" || kind === "ClusterConnection";
 }

@@ -3,6 +3,7 @@
 import { contentAnnotation } from "../../api/meta.ts";
 import { matchesLabels } from "../../kube/match-labels.ts";
 import { rolloutType } from "../../kube/resource-types.ts";
+import { CLOCK_TOLERANCE_MS } from "../../util/agreed-time.ts";
 import { ownEntry } from "../../util/own-entry.ts";
 import { type Instant, MINUTE } from "../../util/time.ts";
 import type { DatedUse, PodDigest } from "./pod-digest.ts";
@@ -87,9 +88,10 @@ interface RestartInputs {
 
 /** A workload is restarted once per version, and only while its Pods need a restart. */
 export function judgeWorkload(
-  workload: WorkloadDigest,
+  stored: WorkloadDigest,
   { content, pods, minIntervalMs, now }: RestartInputs,
 ): Judgement {
+  const workload = { ...stored, restartedAt: restartTime(stored, content, now) };
   const { readsAtStart, selector, restartedAt } = workload;
   if (!readsAtStart.includes(content.secret)) return { kind: "Nothing" };
   const needed = pods.some(
@@ -102,6 +104,19 @@ export function judgeWorkload(
   // Never longer than the interval, even if the clock was set back.
   const waitMs = Math.min(restartedAt + minIntervalMs - now, minIntervalMs);
   return waitMs > 0 ? { kind: "Wait", until: now + waitMs } : { kind: "Restart" };
+}
+
+/**
+ * A restart in the future was recorded by a clock that ran ahead: it counts as made before this version, with which it
+ * would be recorded otherwise. A Rollout, however, can name a restart that is yet to come.
+ */
+function restartTime(
+  { type, restartedAt }: WorkloadDigest,
+  { replacementTime = 0 }: Content,
+  now: Instant,
+): Instant | undefined {
+  if (type === rolloutType || restartedAt === undefined) return restartedAt;
+  return restartedAt > now + CLOCK_TOLERANCE_MS ? Math.min(replacementTime, now) : restartedAt;
 }
 
 /** A Rollout records only the time of its restart and not the version of the Secret. */

@@ -1,6 +1,7 @@
 /** State of the process that spans ApiKeys: issue attempts, and key pairs that are stored nowhere else. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
+import { keep } from "../../util/kept.ts";
 import type { NamespaceIssues } from "./namespace-issues.ts";
 import type { HeldPair } from "./rules/snapshot.ts";
 import type { WaitingLine } from "./waiting-line.ts";
@@ -30,6 +31,8 @@ export function ownerKeyOf(object: ApiKey): string {
  * open again, and keys that later attempts issued do not belong to it.
  */
 const MAX_EXPLAINED = 10_000;
+/** A console may list any number of keys that appeared during an attempt. */
+const MAX_EXPLAINED_KEYS = 50_000;
 
 interface OpenAttempt {
   readonly account: string;
@@ -52,6 +55,7 @@ interface ExplainedAttempt {
 export class AttemptRegistry {
   readonly #open = new Map<string, OpenAttempt>();
   readonly #explained = new Map<string, ExplainedAttempt>();
+  #explainedKeys = 0;
   /** By account: number of lost keys listed in addition to the first key of each attempt. */
   readonly #surplus = new Map<string, number>();
   /** By account: the ApiKey whose run lists the account's lost keys. */
@@ -110,23 +114,35 @@ export class AttemptRegistry {
   explain(id: string, account: string, keyIds: readonly string[]): void {
     const wasUnderWay = this.isOpen(id, "UnderWay");
     this.#open.delete(id);
-    this.#explained.set(id, { account, keyIds });
+    this.#setExplained(id, { account, keyIds });
     if (keyIds.length > 1) this.#surplus.set(account, this.surplusOf(account) + keyIds.length - 1);
-    this.#dropOldest();
+    for (const oldest of this.#surplus.keys())
+      if (this.#surplus.size > MAX_EXPLAINED) this.#surplus.delete(oldest);
     if (!wasUnderWay) this.#onExplained(account);
   }
 
   /** Adds a key that appeared after the attempt was closed. */
   addKey(id: string, account: string, keyId: string): void {
     const { keyIds = [] } = this.#explained.get(id) ?? {};
-    this.#explained.set(id, { account, keyIds: [...keyIds, keyId] });
-    this.#dropOldest();
+    this.#setExplained(id, { account, keyIds: [...keyIds, keyId] });
   }
 
-  /** The oldest attempts left every status long ago. */
-  #dropOldest(): void {
-    if (this.#explained.size > MAX_EXPLAINED)
-      for (const oldest of this.#explained.keys()) return void this.#explained.delete(oldest);
+  /** If there are too many, drops the oldest attempts, which left every status long ago. */
+  #setExplained(id: string, attempt: ExplainedAttempt): void {
+    this.#dropExplained(id);
+    this.#explained.set(id, keep(attempt).value);
+    this.#explainedKeys += attempt.keyIds.length;
+    for (const oldest of this.#explained.keys()) {
+      const isFull =
+        this.#explained.size > MAX_EXPLAINED || this.#explainedKeys > MAX_EXPLAINED_KEYS;
+      if (!isFull || oldest === id) return;
+      this.#dropExplained(oldest);
+    }
+  }
+
+  #dropExplained(id: string): void {
+    this.#explainedKeys -= this.#explained.get(id)?.keyIds.length ?? 0;
+    this.#explained.delete(id);
   }
 
   /** Number of lost keys of the account that are listed for one attempt but were issued by another. */

@@ -2,10 +2,11 @@
  * Issues keys of a service account into a Secret, rotates them before they expire, and recovers interrupted attempts.
  */
 import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
-import { parseSpec } from "../../api/parse-spec.ts";
-import { keyText } from "../../kube/resource.ts";
+import { parseStoredSpec } from "../../api/parse-spec.ts";
+import { type KubeObject, keyText, type ObjectKey } from "../../kube/resource.ts";
 import { hasOlderVersion } from "../../runtime/predicates.ts";
 import type { Reconcile } from "../../runtime/result.ts";
+import { toError } from "../../util/to-error.ts";
 import { type ConsumersView, noConsumers } from "../consumers-board.ts";
 import type { Context } from "../frame/context.ts";
 import type { KindController } from "../frame/kind-controller.ts";
@@ -17,11 +18,16 @@ import type { DeletedIssues } from "./deleted-issues.ts";
 import { NamespaceIssues } from "./namespace-issues.ts";
 import { observe } from "./observe.ts";
 import { nextOfDeletion } from "./rules/deletion.ts";
+import { notAllowed } from "./rules/forecast.ts";
 import { keysBeforeRestore } from "./rules/keys-before-restore.ts";
 import { next } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
-import type { ApiKeyKind, ApiKeyMemory } from "./rules/snapshot.ts";
-import { nothingRemembered } from "./steps/progress.ts";
+import {
+  type ApiKeyKind,
+  type ApiKeyMemory,
+  type HeldPair,
+  nothingRemembered,
+} from "./rules/snapshot.ts";
 import { apiKeySteps } from "./steps/steps.ts";
 import { defaultTiming, type Timing } from "./timing.ts";
 import { WaitingLine } from "./waiting-line.ts";
@@ -29,7 +35,10 @@ import { WaitingLine } from "./waiting-line.ts";
 export interface ApiKeyController extends KindReconciler<ApiKeyKind> {
   /** Number of pairs that exist only in memory. The process must not exit while there are any. */
   readonly unsavedPairs: number;
-  /** Tries once to write each pair that exists only in memory. Rejects with the first failure. */
+  /**
+   * Tries once to write each pair that exists only in memory and whose ApiKey is not being reconciled. Rejects with the
+   * first failure.
+   */
   saveHeldPairs(signal: AbortSignal): Promise<void>;
 }
 
@@ -50,7 +59,7 @@ interface ApiKeyOptions {
  */
 export function createApiKeyController(context: Context, options: ApiKeyOptions): ApiKeyController {
   const apiKeys = context.caches.of(apiKeyType);
-  const states = new ProcessState<ApiKeyMemory>();
+  const states = new ProcessState<ApiKeyMemory>(context.memory);
   const coordination = createCoordination(context, options);
   const { attempts, heldPairs } = coordination;
   notifyWhenForgotten(context, coordination);
@@ -61,27 +70,60 @@ export function createApiKeyController(context: Context, options: ApiKeyOptions)
   });
   const reconciler = createReconciler(createKind(options, coordination), context, states);
 
+  const running = new Set<string>();
   const reconcile: Reconcile<ApiKey> = async (object, run) => {
+    running.add(object.metadata.uid);
     try {
       return await reconciler.reconcile(object, run);
     } finally {
+      running.delete(object.metadata.uid);
       attempts.endRun(ownerKeyOf(object));
     }
+  };
+  /** Writes the pair; if the ApiKey is gone, its key is lost, and the log names it. */
+  const save = async (uid: string, { owner, pair }: HeldPair, signal: AbortSignal) => {
+    const known: (ApiKey & KubeObject) | undefined = owner && apiKeys.get(owner);
+    const isKnown = known?.metadata.uid === uid && known.isPartial !== true;
+    const object = isKnown
+      ? known
+      : owner && (await context.kube.get(apiKeyType, owner, { signal }));
+    if (object?.metadata.uid === uid) return reconciler.save(object, { signal });
+    heldPairs.delete(uid);
+    const { namespace, name } = owner ?? {};
+    const { keyId } = pair;
+    context.log.error(
+      { namespace, name, keyId },
+      "the ApiKey of a new key is gone; its secret is lost",
+    );
+  };
+
+  /** A watch may be wrong about an ApiKey that is gone, so a live read decides about its pair. */
+  const saveOf = async (key: ObjectKey) => {
+    for (const [uid, held] of heldPairs)
+      if (held.owner !== undefined && keyText(held.owner) === keyText(key))
+        await save(uid, held, new AbortController().signal);
   };
 
   return {
     ...reconciler,
     reconcile,
+    onGone: (key) => {
+      reconciler.onGone(key);
+      const pairs = heldPairs.size;
+      saveOf(key).catch((error: unknown) =>
+        context.log.warn(
+          { pairs, err: toError(error) },
+          "could not write the key of an ApiKey that the cache lacks",
+        ),
+      );
+    },
     get unsavedPairs() {
       return heldPairs.size;
     },
     async saveHeldPairs(signal) {
-      const failures: unknown[] = [];
-      for (const object of apiKeys.list().filter(({ metadata }) => heldPairs.has(metadata.uid)))
-        await reconcile(object, { id: "shutdown", signal }).catch((error: unknown) =>
-          failures.push(error),
-        );
-      if (failures.length > 0) throw failures[0];
+      const idle = [...heldPairs].filter(([uid]) => !running.has(uid));
+      const saved = await Promise.allSettled(idle.map(([uid, held]) => save(uid, held, signal)));
+      for (const each of saved) if (each.status === "rejected") throw each.reason;
     },
   };
 }
@@ -107,13 +149,14 @@ function createKind(
   const timing = { ...defaultTiming, ...changes };
   return {
     type: apiKeyType,
-    parse: (object) => parseSpec(apiKeyKind, object),
+    parse: (object) => parseStoredSpec(apiKeyKind, object),
     start: {},
     observe: (object, spec, run) => observe(object, spec, run, coordination, consumers),
     next: (progress, at) => next(progress, at, timing),
     nextOfDeletion: (progress, at) => nextOfDeletion(progress, at, timing),
     steps: apiKeySteps(coordination),
-    report: (progress, outcome, at) => report(progress, outcome, at, timing),
+    report: (progress, outcome, at, before) => report(progress, outcome, at, timing, before),
+    ifInvalid: (message) => [notAllowed({ reason: "InvalidSpec", message })],
     mustSave: ({ metadata: { uid } }) => coordination.heldPairs.has(uid),
     forget: ({ namespace, name }) => {
       const owner = keyText({ namespace, name });
@@ -143,10 +186,10 @@ function rememberKeysBeforeRestore(
 ): void {
   caches.of(apiKeyType).subscribe(({ old, new: now }) => {
     if (old === undefined || now === undefined || !hasOlderVersion(old, now)) return;
-    const { uid } = now.metadata;
+    const { uid, namespace = "" } = now.metadata;
     const memory = states.of(uid) ?? nothingRemembered;
     const forgotten = keysBeforeRestore(old, now, clock.now());
-    states.set(uid, {
+    states.set(uid, namespace, {
       ...memory,
       keysBeforeRestore: [...memory.keysBeforeRestore, ...forgotten],
     });

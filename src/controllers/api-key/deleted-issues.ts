@@ -35,8 +35,9 @@ export class DeletedIssues {
     if (this.#issues.size === 0) return undefined;
     const entries = [...this.#issues]
       .toSorted(([, a], [, b]) => total(b) - total(a))
-      .slice(0, MOST_ENTRIES);
-    return JSON.stringify(Object.fromEntries(entries.map(([name, hours]) => [name, [...hours]])));
+      .slice(0, MOST_ENTRIES)
+      .map(([name, hours]) => [name, [...hours].map(([hour, n]) => [inHour(hour, now), n])]);
+    return JSON.stringify(Object.fromEntries(entries));
   }
 
   /** Adds the counts that the previous leader stored. Ignores invalid text. */
@@ -45,6 +46,11 @@ export class DeletedIssues {
       for (const [hour, count] of entriesOf(Object.fromEntries(asPairs(hours))))
         if (Number.isSafeInteger(count)) this.add(name, Number(hour) * HOUR, Number(count));
   }
+}
+
+/** A later hour than the current one was stored under a clock that ran ahead: it counts for the current hour. */
+function inHour(hour: number, now: Instant): number {
+  return Math.min(hour, Math.ceil(now / HOUR));
 }
 
 function total(hours: Hours): number {

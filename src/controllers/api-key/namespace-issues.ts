@@ -1,18 +1,22 @@
 /** Number of keys issued for a namespace through a connection in the last 24 hours. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
+import { type AgreedTime, certainTime, correctedTime } from "../../util/agreed-time.ts";
 import { DAY, type Instant, parseInstant } from "../../util/time.ts";
 import type { Caches } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
 import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { DeletedIssues } from "./deleted-issues.ts";
 
-/** Keys issued at the same time for one ApiKey. A status may report any number of keys. */
+/** Keys issued at the same time for one ApiKey. */
 interface Batch {
   readonly uid?: string;
   readonly time: Instant;
   readonly count: number;
 }
+
+/** Connections and namespaces with a count in memory. */
+const MOST_COUNTED = 10_000;
 
 type IssueCaches = Pick<Caches, "of">;
 
@@ -31,15 +35,20 @@ export class NamespaceIssues {
     this.#deleted = deleted;
   }
 
-  count(connection: string, namespace: string, now: Instant): number {
+  count(connection: string, namespace: string, at: AgreedTime): number {
     const name = nameOf(connection, namespace);
+    const now = certainTime(at);
     const batches =
       this.#batches.get(name) ??
-      [...batchesIn(this.#caches, connection, namespace, now), ...this.#deleted.of(name)].toSorted(
-        (a, b) => a.time - b.time,
-      );
+      [...batchesIn(this.#caches, connection, namespace, now), ...this.#deleted.of(name)]
+        .map((batch) => ({ ...batch, time: correctedTime(batch.time, at) }))
+        .toSorted((a, b) => a.time - b.time);
     while (batches[0] !== undefined && batches[0].time <= now - DAY) batches.shift();
+    // Last, so that the first is the one that was counted longest ago: it can be counted again.
+    this.#batches.delete(name);
     this.#batches.set(name, batches);
+    for (const oldest of this.#batches.keys())
+      if (this.#batches.size > MOST_COUNTED) this.#batches.delete(oldest);
     return batches.reduce((sum, { count }) => sum + count, 0);
   }
 
@@ -86,20 +95,17 @@ function batchesIn(
     .flatMap((apiKey) => batchesOf(apiKey, now));
 }
 
-/**
- * A status reports when each listed key was requested, and how many keys were requested in a 24-hour window. Keys of
- * the window that the status no longer lists count as issued together with the last listed key.
- */
+/** The issues that a status reports. If they are too many for it: the earlier keys that it lists. */
 function batchesOf({ metadata: { uid }, status }: ApiKey, now: Instant): readonly Batch[] {
-  const { current, superseded = [], attempt, issuances } = status ?? {};
-  const times = [current?.issueTime, attempt?.startTime, ...superseded.map((key) => key.issueTime)]
-    .map(parseInstant)
-    .filter((time) => time !== undefined)
-    .filter((time) => time > now - DAY);
-  const start = parseInstant(issuances?.windowStartTime);
-  const listed = times.map((time) => ({ uid, time, count: 1 }));
-  if (start === undefined) return listed;
-  const inWindow = times.filter((time) => time >= start);
-  const count = (issuances?.count ?? 0) - inWindow.length;
-  return count <= 0 ? listed : [...listed, { uid, time: Math.max(start, ...inWindow), count }];
+  const { current, superseded = [], recentIssues = [] } = status ?? {};
+  const issues = timesOf(recentIssues.map(({ time }) => time));
+  const oldest = Math.min(...issues);
+  const listed = timesOf([current?.issueTime, ...superseded.map((key) => key.issueTime)]);
+  return [...issues, ...listed.filter((time) => time < oldest)]
+    .filter((time) => time > now - DAY)
+    .map((time) => ({ uid, time, count: 1 }));
+}
+
+function timesOf(texts: readonly (string | undefined)[]): readonly Instant[] {
+  return texts.map(parseInstant).filter((time) => time !== undefined);
 }

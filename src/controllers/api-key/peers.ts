@@ -1,6 +1,7 @@
 /** Other ApiKeys of the same account: their keys and their open attempts. */
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
 import { type KubeObject, keyText } from "../../kube/resource.ts";
+import { certainTime, readTime } from "../../util/agreed-time.ts";
 import { HOUR, type Instant, parseInstant } from "../../util/time.ts";
 import type { Context } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
@@ -50,7 +51,7 @@ export function peerKeysOf(
     isConclusive: !attempts.isBusy(account) && !isUnread && !peers.some(lacksStatus),
     known: [...attempts.keyIdsOf(account), ...peers.flatMap(({ status }) => listedKeyIds(status))],
     surplus: attempts.surplusOf(account),
-    inUse: peers.flatMap((peer) => keyInUseOf(peer, now)),
+    inUse: peers.flatMap((peer) => keyInUseOf(peer, certainTime(readTime(context.clock)))),
   };
 }
 

@@ -20,6 +20,8 @@ export interface Timing {
   /** From a list that lacks the accepted key in use to the next check. The interval doubles with each check. */
   readonly keyCheckMs: number;
   readonly longestKeyCheckMs: number;
+  /** The longest time between two checks of a key in use whose state no list shows. */
+  readonly regularCheckMs: number;
   /** How long a deletion waits for the console before the operator removes the finalizer. */
   readonly deletionPatienceMs: number;
 }
@@ -35,5 +37,6 @@ export const defaultTiming: Timing = {
   endedPatienceMs: 30_000,
   keyCheckMs: 60_000,
   longestKeyCheckMs: 3_600_000,
+  regularCheckMs: 3_600_000,
   deletionPatienceMs: CLEANUP_PATIENCE_MS,
 };

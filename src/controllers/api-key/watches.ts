@@ -1,16 +1,19 @@
 /** Changes of other objects that enqueue ApiKeys. */
 import { isDeepStrictEqual } from "node:util";
+import type { ApiKey } from "../../api/api-key.ts";
 import { labels } from "../../api/meta.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../../api/service-account.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/store/store.ts";
 import { type Watch, watch, whenGone } from "../../runtime/watch.ts";
+import { parseInstant } from "../../util/time.ts";
 import { type AccessParts, accessWatches } from "../access-watches.ts";
 import { isUsable } from "../account-standing.ts";
 import type { Caches } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
 import { hasHadItsTurn } from "../new-account.ts";
 import { apiKeyType, serviceAccountType } from "../resource-types.ts";
+import { type ListedKeys, listedKeys, stateInList } from "./rules/listed-keys.ts";
 import { keysFreedBy } from "./secret-claims.ts";
 
 export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watch[] {
@@ -32,7 +35,7 @@ export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watc
       whenGone((gone) => keysFreedBy(gone, caches)),
     ),
     watch(serviceAccounts, (change) =>
-      mattersToKeys(change) ? keysOf(change.key) : unlistedKeys(change, caches),
+      mattersToKeys(change) ? keysOf(change.key) : changedKeys(change, caches),
     ),
     watch(serviceAccounts, lateKeys),
     secretWatch(caches),
@@ -64,25 +67,43 @@ function lateKeys({ key, old, new: now }: StoreChange<ServiceAccount>): readonly
 }
 
 /**
- * After a new list of the account's keys: the ApiKeys whose key it lacks. The key may have been deleted in the console.
+ * After a new list of the account's keys: the ApiKeys whose key may have been deleted, disabled or enabled in the
+ * console. All ApiKeys, if the list no longer shows the states of keys.
  */
-function unlistedKeys(
+function changedKeys(
   { key, old, new: now }: StoreChange<ServiceAccount>,
   caches: Caches,
 ): readonly ObjectKey[] {
   const { lacksStatus }: Partial<KubeObject> = now ?? {};
   if (lacksStatus) return [];
-  const listOf = ({ liveKeyIds, lastKeyListTime }: ServiceAccountStatus = {}) => [
-    liveKeyIds,
-    lastKeyListTime,
+  const listOf = (status: ServiceAccountStatus = {}) => [
+    status.liveKeyIds,
+    status.inactiveKeyIds,
+    status.lastKeyListTime,
+    status.listsKeyStates,
   ];
   if (isDeepStrictEqual(listOf(old?.status), listOf(now?.status))) return [];
-  const listed = new Set(now?.status?.liveKeyIds);
+  const hidesStates = old?.status?.listsKeyStates === true && !now?.status?.listsKeyStates;
+  const { lastKeyListTime, ...list }: ServiceAccountStatus = now?.status ?? {};
+  const listed = listedKeys({ ...list, lastKeyListTime: parseInstant(lastKeyListTime) });
   return caches
     .of(apiKeyType)
     .byIndex(indexes.serviceAccount, keyText(key))
-    .filter(({ status }) => status?.current && !listed.has(status.current.keyId))
+    .filter((apiKey) => hidesStates || isContradicted(apiKey, listed))
     .map(keyOf);
+}
+
+/** Whether the list shows a state of one of the keys that the status does not. */
+function isContradicted({ status }: ApiKey, listed: ListedKeys): boolean {
+  const { current, pending, superseded = [] } = status ?? {};
+  return (
+    (current !== undefined && !listed.isLive(current.keyId)) ||
+    (pending !== undefined && listed.isInactive(pending.keyId)) ||
+    superseded.some(
+      (key) =>
+        stateInList({ ...key, stateTime: parseInstant(key.stateTime) }, listed) !== key.state,
+    )
+  );
 }
 
 /** Whether the part of an account that every ApiKey uses has changed. The rest of the status changes more often. */

@@ -4,8 +4,8 @@ import {
   clusterConnectionKind,
   connectionKind,
 } from "../../api/connection.ts";
-import { parseSpec } from "../../api/parse-spec.ts";
-import { clientIdentity } from "../../connections/client-settings.ts";
+import { parseSpec, parseStoredSpec } from "../../api/parse-spec.ts";
+import { clientIdentity, clientSettings } from "../../connections/client-settings.ts";
 import { parseInputs, sourcesOf } from "../../connections/inputs.ts";
 import type { SourceObject } from "../../connections/source.ts";
 import { isUnanswered } from "../../iam/errors.ts";
@@ -16,6 +16,7 @@ import { PartialFailure } from "../frame/rules/outcome.ts";
 import type { CommonStatus } from "../frame/rules/report.ts";
 import { openRequest } from "../frame/rules/request.ts";
 import type { ReadContext } from "../frame/run-context.ts";
+import { settleAll } from "../frame/settle-all.ts";
 import { indexes } from "../indexes.ts";
 import { configMapType, namespaceType, secretType, serviceAccountType } from "../resource-types.ts";
 import type { Outage } from "./outage-watch.ts";
@@ -64,11 +65,25 @@ export async function observe(
   if (!spec.ok || spec.suspend) return snapshot;
   try {
     const at = kind === "Connection" ? namespace : operatorNamespace;
-    return { ...snapshot, ...(await readInputs(object, spec.spec, context, at, signal)) };
+    const inputs = await readInputs(object, spec.spec, context, at, signal);
+    const { material } = inputs;
+    if (
+      !material?.ok ||
+      sessions.certificates.fits(key, clientSettings(spec.spec, material.material))
+    )
+      return { ...snapshot, ...inputs };
+    return { ...snapshot, material: tooManyCertificates, identity: undefined };
   } catch (error) {
     throw new PartialFailure({ snapshot, done: {} }, error);
   }
 }
+
+const tooManyCertificates = {
+  ok: false,
+  reason: "CertificateInvalid",
+  message:
+    "The CA bundles and client certificates of this namespace's Connections are too large together: they may have 393216 characters, and less if many namespaces use large ones. Use the same bundle in all of them, or bundles with fewer CAs.",
+} as const;
 
 function outageOf(
   outage: Outage | undefined,
@@ -99,8 +114,8 @@ function isWaiting({ status }: KubeObject & { readonly status?: CommonStatus }):
 export function readSpec(kind: ConnectionKindName, object: AnyConnection): ReadableSpec {
   const parsed =
     kind === "Connection"
-      ? parseSpec(connectionKind, object)
-      : parseSpec(clusterConnectionKind, object);
+      ? parseStoredSpec(connectionKind, object)
+      : parseStoredSpec(clusterConnectionKind, object);
   if (!parsed.ok) return { ok: false, suspend: false, message: parsed.message };
   const { spec } = parsed;
   return { ok: true, suspend: spec.suspend, spec };
@@ -114,7 +129,7 @@ async function readInputs(
   signal: AbortSignal,
 ): Promise<Pick<ConnectionSnapshot, "material" | "identity">> {
   const sources = sourcesOf(spec, namespace);
-  const objects = await Promise.all(
+  const objects = await settleAll(
     sources.map(async (source) => {
       if (source === undefined) return undefined;
       const type = source.kind === "Secret" ? secretType : configMapType;

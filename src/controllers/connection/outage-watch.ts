@@ -13,13 +13,14 @@ export interface Outage {
 const FAILURES: ReadonlySet<string> = new Set(["Unavailable", "Timeout"]);
 
 export class OutageWatch {
-  readonly #clock: Pick<Clock, "now">;
+  readonly #clock: Pick<Clock, "now" | "monotonic">;
   readonly #onChange: () => void;
-  #failingSince: Instant | undefined;
+  /** By the monotonic clock. */
+  #failingSince: number | undefined;
   #outage: Outage | undefined;
 
   /** `onChange` is called when an outage begins and when it ends. */
-  constructor(clock: Pick<Clock, "now">, onChange: () => void) {
+  constructor(clock: Pick<Clock, "now" | "monotonic">, onChange: () => void) {
     this.#clock = clock;
     this.#onChange = onChange;
   }
@@ -43,10 +44,11 @@ export class OutageWatch {
   }
 
   #fail(code: string): void {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     this.#failingSince ??= now;
-    if (this.#outage !== undefined || now - this.#failingSince < OUTAGE_MS) return;
-    this.#outage = { since: this.#failingSince, code };
+    const failingMs = now - this.#failingSince;
+    if (this.#outage !== undefined || failingMs < OUTAGE_MS) return;
+    this.#outage = { since: this.#clock.now() - failingMs, code };
     this.#onChange();
   }
 }

@@ -10,7 +10,7 @@ import {
 } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { Kind } from "../../api/kind.ts";
-import { parseSpec } from "../../api/parse-spec.ts";
+import { parseStoredSpec } from "../../api/parse-spec.ts";
 import { clientIdentity } from "../../connections/client-settings.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
@@ -69,7 +69,7 @@ export function createConnections(options: ConnectionsOptions): ConnectionRegist
     },
     noteChecked: checks.note,
     forget: (key) => {
-      checks.note(key);
+      checks.forget(key);
       sessions.remove(key);
     },
     close: async () => {
@@ -118,7 +118,7 @@ function createFinder(caches: ConnectionsOptions["caches"]) {
     if (object === undefined) return undefined;
     const { uid } = object.metadata;
     const kind: Kind<z.ZodType<GrantingSpec>> = own ? connectionKind : clusterConnectionKind;
-    return { uid, parsed: parseSpec(kind, object) };
+    return { uid, parsed: parseStoredSpec(kind, object) };
   };
   const grantFor = (ref: ConnectionRef, namespace: string, spec: GrantingSpec) => {
     if (ref.kind === "Connection") return { grant: ALL_RIGHTS, isCertain: true };
@@ -207,6 +207,11 @@ function createFirstChecks(clock: Clock) {
   };
   return {
     note,
+    /** The connection is gone: its waiting callers go on, and another connection of its name is new. */
+    forget: (key: string) => {
+      note(key);
+      checked.delete(key);
+    },
     noteAll: () => {
       for (const key of waiting.keys()) note(key);
     },
@@ -215,7 +220,9 @@ function createFirstChecks(clock: Clock) {
       await new Promise<void>((resolve) => {
         const wake = () => {
           cancel();
-          waiting.get(key)?.delete(wake);
+          const others = waiting.get(key);
+          others?.delete(wake);
+          if (others?.size === 0) waiting.delete(key);
           resolve();
         };
         const cancel = clock.setTimer(FIRST_CHECK_MS, wake);

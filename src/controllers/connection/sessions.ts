@@ -6,6 +6,7 @@ import type { IamError } from "../../iam/errors.ts";
 import type { Log } from "../../util/log.ts";
 import { type Clock, type Instant, MINUTE, SECOND } from "../../util/time.ts";
 import { toError } from "../../util/to-error.ts";
+import { CertificateShares } from "./certificate-shares.ts";
 import { type Outage, OutageWatch } from "./outage-watch.ts";
 import { loginReason } from "./rules/login-reason.ts";
 import { watchLogin } from "./watch-login.ts";
@@ -51,8 +52,11 @@ interface LoginRefusal {
 
 export interface Sessions {
   get(key: string): Session | undefined;
-  /** Creates a client that is not in use yet: the caller must either put its session or close the client. */
-  prepare(key: string, settings: ClientSettings): IamClient;
+  /**
+   * Creates a client that is not in use yet: the caller must either put its session or close the client. With
+   * `endsLoginPause`, its first login is tried even if logins with its credentials are paused.
+   */
+  prepare(key: string, settings: ClientSettings, endsLoginPause?: boolean): IamClient;
   /** Replaces the session; the client of the previous session is closed after a grace period of one minute. */
   put(key: string, session: Session): void;
   remove(key: string): void;
@@ -66,6 +70,7 @@ export interface Sessions {
   onChange(listener: (key: string) => void): () => void;
   /** Closes every client at once. */
   close(): Promise<void>;
+  readonly certificates: CertificateShares;
 }
 
 export interface SessionsOptions {
@@ -73,7 +78,7 @@ export interface SessionsOptions {
   readonly createClient: (
     settings: ClientSettings,
     key: string,
-    onRequest: (code: string) => void,
+    client: { readonly onRequest: (code: string) => void; readonly endsLoginPause: boolean },
   ) => IamClient;
   readonly clock: Clock;
   readonly log: Log;
@@ -91,6 +96,7 @@ export function createSessions({ createClient, clock, log }: SessionsOptions): S
   const changed = new Set<(key: string) => void>();
   const interrupted = new Set<(key: string) => void>();
   const watches = new WeakMap<IamClient, OutageWatch>();
+  const certificates = new CertificateShares();
 
   const closeClient = async (client: IamClient) => {
     retiring.delete(client);
@@ -101,10 +107,10 @@ export function createSessions({ createClient, clock, log }: SessionsOptions): S
     }
   };
   const retire = (client: IamClient) => {
-    retiring.set(
-      client,
-      clock.setTimer(GRACE_MS, () => void closeClient(client)),
-    );
+    const close = () => {
+      closeClient(client).catch(() => undefined);
+    };
+    retiring.set(client, clock.setTimer(GRACE_MS, close));
   };
   const replace = (key: string, next: Session | undefined) => {
     const old = sessions.get(key);
@@ -117,17 +123,21 @@ export function createSessions({ createClient, clock, log }: SessionsOptions): S
   };
 
   return {
+    certificates,
     get: (key) => sessions.get(key),
-    prepare: (key, settings) => {
+    prepare: (key, settings, endsLoginPause = false) => {
+      certificates.note(key, settings);
+      const { kind } = settings.credentials;
       const watch = new OutageWatch(clock, () => {
         if (sessions.get(key)?.client !== client) return;
         for (const listener of interrupted) listener(key);
       });
-      const plain = createClient(settings, key, (code) => watch.note(code));
+      const onRequest = (code: string) => watch.note(code);
+      const plain = createClient(settings, key, { onRequest, endsLoginPause });
       const client: IamClient = watchLogin(plain, (error) => {
         const session = sessions.get(key);
         if (session?.client !== client || !session.usable) return;
-        const refusal = refuse(session.refusal, settings.credentials.kind, error, clock.now());
+        const refusal = refuse(session.refusal, kind, error, clock.now());
         replace(key, { ...session, usable: false, reason: loginReason(error), refusal });
         for (const listener of refused) listener(key);
       });
@@ -140,7 +150,10 @@ export function createSessions({ createClient, clock, log }: SessionsOptions): S
     },
     onOutage: (listener) => subscribe(interrupted, listener),
     put: replace,
-    remove: (key) => replace(key, undefined),
+    remove: (key) => {
+      certificates.forget(key);
+      replace(key, undefined);
+    },
     onRefused: (listener) => subscribe(refused, listener),
     onChange: (listener) => subscribe(changed, listener),
     close: async () => {

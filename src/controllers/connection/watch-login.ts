@@ -7,7 +7,7 @@ import { type IamError, isIamError } from "../../iam/errors.ts";
  * with an API key are not watched, because they say nothing about the login.
  */
 export function watchLogin(client: IamClient, onRefused: (error: IamError) => void): IamClient {
-  const { authenticate, clockSkew, close } = client;
+  const { authenticate, clockSkew, consoleTime, close } = client;
   const watched = async (call: () => Promise<unknown>, usesLogin: boolean) => {
     try {
       return await call();
@@ -20,6 +20,7 @@ export function watchLogin(client: IamClient, onRefused: (error: IamError) => vo
     ...wrapCalls(client, watched),
     authenticate,
     clockSkew,
+    consoleTime,
     close,
     get urgent() {
       return watchLogin(client.urgent, onRefused);
@@ -32,7 +33,7 @@ export function watchLogin(client: IamClient, onRefused: (error: IamError) => vo
 
 function isRefusal(error: unknown): error is IamError {
   return (
-    (isIamError(error, "Unauthenticated") && !error.loginAccepted) ||
+    (isIamError(error, "Unauthenticated") && (error.login ?? "Refused") === "Refused") ||
     isIamError(error, "MfaRequired") ||
     isIamError(error, "LoginPaused")
   );

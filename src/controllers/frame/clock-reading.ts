@@ -1,10 +1,9 @@
+import { type AgreedTime, readTime } from "../../util/agreed-time.ts";
 import type { Random } from "../../util/random.ts";
-import type { Clock, Instant } from "../../util/time.ts";
+import type { Clock } from "../../util/time.ts";
 
-/** The time of an answer. */
-export interface Times {
-  /** Wall-clock time, in milliseconds since the epoch. May jump. */
-  readonly now: Instant;
+/** The time of an answer, in milliseconds since the epoch. May jump. */
+export interface Times extends AgreedTime {
   /** Milliseconds of a clock that never jumps; for waits within this process. */
   readonly monotonic: number;
 }
@@ -23,5 +22,5 @@ export function readClock(context: {
 }
 
 export function readTimes(clock: Clock): Times {
-  return { now: clock.now(), monotonic: clock.monotonic() };
+  return { ...readTime(clock), monotonic: clock.monotonic() };
 }

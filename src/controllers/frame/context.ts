@@ -9,6 +9,7 @@ import type { Store, StoreChange } from "../../kube/store/store.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { Log } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
+import type { TenantMemory } from "../../util/tenant-memory.ts";
 import type { Clock } from "../../util/time.ts";
 import type { Waiting } from "./rules/outcome.ts";
 
@@ -97,4 +98,6 @@ export interface Context {
   readonly random: Random;
   /** Whether the operator only plans, for all objects. */
   readonly readOnly?: boolean;
+  /** Where the process keeps state about objects; absent: each kind has a budget of its own. */
+  readonly memory?: TenantMemory;
 }

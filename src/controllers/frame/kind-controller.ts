@@ -8,7 +8,7 @@ import type { ResourceType } from "../../kube/resource.ts";
 import type { ClockReading } from "./clock-reading.ts";
 import type { Data } from "./data.ts";
 import type { Failing, Outcome, Released, Settled, Waiting } from "./rules/outcome.ts";
-import type { Report } from "./rules/report.ts";
+import type { KindCondition, Report } from "./rules/report.ts";
 import type { KindTypes, Progress, ReadContext } from "./run-context.ts";
 import type { Steps } from "./steps.ts";
 
@@ -56,6 +56,9 @@ export interface KindController<K extends KindTypes> {
     at: ClockReading,
     state: K["State"] | undefined,
   ): Report<K["State"]>;
+
+  /** The kind's conditions of an object whose spec is invalid. Absent: as they were. */
+  ifInvalid?(message: string): readonly KindCondition[];
 
   /** Whether the process has data of the object that must be written first, even if the operator only plans. */
   mustSave?(object: K["Object"]): boolean;

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { API_VERSION, type IamObject } from "../../api/meta.ts";
 import { isKubeError, type KubeErrorCode } from "../../kube/errors.ts";
 import type { ResourceType } from "../../kube/resource.ts";
+import { readTime } from "../../util/agreed-time.ts";
 import type { Context } from "./context.ts";
 import { StatusUnanswered } from "./errors.ts";
 import { conditionEvents } from "./rules/condition-events.ts";
@@ -14,6 +15,7 @@ import {
   statusOf,
   warningsOf,
 } from "./rules/report.ts";
+import type { UnansweredStatuses } from "./unanswered-statuses.ts";
 
 const UNANSWERED: ReadonlySet<KubeErrorCode> = new Set([
   "Timeout",
@@ -22,15 +24,12 @@ const UNANSWERED: ReadonlySet<KubeErrorCode> = new Set([
 ]);
 
 export interface StatusWriteContext extends Pick<Context, "kube"> {
-  /**
-   * Uids of objects whose last status may or may not be stored, because the write got no answer. The watch may show
-   * that status later, so the next status is written even if it equals the known status.
-   */
-  readonly unanswered?: Set<string>;
+  /** The watch may show such a status later, so the next one is written even if it equals the known status. */
+  readonly unanswered?: UnansweredStatuses;
 }
 
 type PublishContext = Pick<Context, "events" | "clock"> &
-  StatusWriteContext & { readonly signal: AbortSignal };
+  StatusWriteContext & { readonly reportSignal: AbortSignal };
 
 /** Publishes in the order of the report. Rejects at the first status that cannot be written. */
 export async function publish(
@@ -57,8 +56,11 @@ export async function publishStatus(
   context: Omit<PublishContext, "events">,
 ): Promise<ObjectReport["object"]> {
   const { type, object, write } = report;
-  const { clock, signal } = context;
-  return writeStatus(context, type, object, statusOf(report, clock.now()), { ...write, signal });
+  const { clock, reportSignal: signal } = context;
+  return writeStatus(context, type, object, statusOf(report, readTime(clock)), {
+    ...write,
+    signal,
+  });
 }
 
 export function publishEvents(
@@ -114,10 +116,10 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
     })
     .catch((error: unknown) => {
       if (!isKubeError(error) || !UNANSWERED.has(error.code)) throw error;
-      unanswered?.add(uid);
+      unanswered?.note(uid);
       throw new StatusUnanswered(error);
     });
-  unanswered?.delete(uid);
+  unanswered?.answered(uid, written.metadata.resourceVersion !== known);
   return written;
 }
 

@@ -1,8 +1,9 @@
 /** The single reconcile loop of all kinds: parse, observe, (next, step)*, report; also for deletions. */
+import { isPlanOnly } from "../../api/plan-only.ts";
 import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result, Run } from "../../runtime/result.ts";
-import { SECOND } from "../../util/time.ts";
+import { agreedClock } from "../../util/agreed-time.ts";
 import { readTimes } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizers.ts";
@@ -15,16 +16,22 @@ import { RELEASED_RECHECK_MS, ReleasedViews } from "./released-views.ts";
 import { rejectSpec, reportFailure, reportOutcome, writeStatusNow } from "./report-run.ts";
 import { isReleased } from "./rules/next-step.ts";
 import { PartialFailure } from "./rules/outcome.ts";
-import { isPlanOnly, plannedOutcome } from "./rules/plan-only.ts";
+import { plannedOutcome } from "./rules/plan-only.ts";
 import type { KindTypes, Performed, Progress, RunContext } from "./run-context.ts";
 import { RunSessions } from "./run-sessions.ts";
 import { runSteps } from "./run-steps.ts";
 import { type Step, stepOf } from "./steps.ts";
+import { LOOK_MS, UnansweredStatuses } from "./unanswered-statuses.ts";
 
 export interface KindReconciler<K extends KindTypes> {
   readonly reconcile: Reconcile<K["Object"]>;
   /** Must be called when an object is no longer in the cache. */
   readonly onGone: (key: ObjectKey) => void;
+  /**
+   * Writes data of the object that exists only in this process, and nothing else: issues nothing and reports nothing.
+   * Not beside a run over the same object. Rejects if the data could not be written.
+   */
+  readonly save: (object: K["Object"], run: Pick<Run, "signal">) => Promise<void>;
   /** What a reconcile of the object would do. Changes nothing. */
   readonly plan: (object: K["Object"], run: Pick<Run, "signal">) => Promise<PlannedObject>;
 }
@@ -47,17 +54,18 @@ export interface KindReconciler<K extends KindTypes> {
 export function createReconciler<K extends KindTypes>(
   kind: KindController<K>,
   context: Context,
-  states = new ProcessState<K["State"]>(),
+  states = new ProcessState<K["State"]>(context.memory),
 ): KindReconciler<K> {
   const released = new ReleasedViews(context.clock);
+  const unanswered = new UnansweredStatuses(context.clock);
   const forget = (key: ObjectKey) => {
-    states.forget(keyText(key));
+    const uid = states.forget(keyText(key));
+    if (uid !== undefined) unanswered.forget(uid);
     released.forget(key);
     kind.forget?.(key);
   };
-  const unanswered = new Set<string>();
-  const contextOf = (uid: string, request: RunRequest) =>
-    createRunContext(kind, { ...context, unanswered, states, released }, uid, request);
+  const contextOf = (object: K["Object"], request: RunRequest) =>
+    createRunContext(kind, { ...context, unanswered, states, released }, object, request);
   return {
     reconcile: async (cached, request) => {
       const { signal } = request;
@@ -72,17 +80,28 @@ export function createReconciler<K extends KindTypes>(
       }
       if (released.has(object)) return { requeueAfterMs: RELEASED_RECHECK_MS };
       states.track(keyText(key), object.metadata.uid);
-      return await reconcileObject(kind, object, contextOf(object.metadata.uid, request));
+      const result = await reconcileObject(kind, object, contextOf(object, request));
+      return unanswered.has(object.metadata.uid) ? soon(result) : result;
     },
     onGone: forget,
-    plan: (object, request) => planObject(kind, object, contextOf(object.metadata.uid, request)),
+    save: async (object, request) => {
+      const parsed = kind.parse(object);
+      if (!parsed.ok) throw new Error(parsed.message);
+      await saveKind(kind, object, parsed.spec, contextOf(object, request));
+    },
+    plan: (object, request) => planObject(kind, object, contextOf(object, request)),
   };
 }
 
-type RunRequest = Pick<Run, "signal" | "isRequested">;
+/** Looks again at an object whose status may be overwritten by a late write. */
+function soon(result: Result): Result {
+  return { ...result, requeueAfterMs: Math.min(result.requeueAfterMs ?? LOOK_MS, LOOK_MS) };
+}
+
+type RunRequest = Pick<Run, "signal" | "reportSignal" | "isRequested">;
 
 interface ReconcilerContext<K extends KindTypes> extends Context {
-  readonly unanswered: Set<string>;
+  readonly unanswered: UnansweredStatuses;
   readonly states: ProcessState<K["State"]>;
   readonly released: ReleasedViews;
 }
@@ -90,24 +109,26 @@ interface ReconcilerContext<K extends KindTypes> extends Context {
 function createRunContext<K extends KindTypes>(
   kind: KindController<K>,
   { states, released, ...context }: ReconcilerContext<K>,
-  uid: string,
-  { signal, isRequested }: RunRequest,
+  object: K["Object"],
+  { signal, reportSignal = signal, isRequested }: RunRequest,
 ): RunContext<K> {
+  const { uid } = object.metadata;
+  const { namespace } = keyOf(object);
   const sessions = new RunSessions(context.connections, isRequested);
   const run: RunContext<K> = {
     ...context,
+    clock: agreedClock(context.clock, () => ({ console: sessions.consoleTime })),
     connections: sessions,
     console: (session, options) => sessions.client(session, options),
-    tryCreate: async (type, object) => {
-      await context.kube.create(type, object, { dryRun: true, signal });
-    },
+    tryCreate: (type, object) => context.kube.create(type, object, { dryRun: true, signal }),
     isPlan: false,
     signal,
+    reportSignal,
     noteReleased: (object) => released.note(object),
     get state() {
       return states.of(uid);
     },
-    setState: (state) => states.set(uid, state),
+    setState: (state) => states.set(uid, namespace, state),
     writeStatus: (progress, outcome) => writeStatusNow(kind, progress, run, outcome),
   };
   return run;
@@ -125,7 +146,12 @@ async function reconcileObject<K extends KindTypes>(
   kind.forget?.(keyOf(object));
   return object.metadata.deletionTimestamp === undefined || isPlanned
     ? rejectSpec(kind, object, parsed.message, run)
-    : release(kind, object, [], run);
+    : release(kind, object, [nothingCleanedUp(parsed.message)], run);
+}
+
+function nothingCleanedUp(message: string): EventNote {
+  const note = `The spec is not valid (${message}), so nothing was cleaned up in the console. The status listed what is there.`;
+  return { type: "Warning", reason: "CleanupIncomplete", action: "Delete", note };
 }
 
 async function isPlannedOnly<K extends KindTypes>(
@@ -165,18 +191,30 @@ async function runKind<K extends KindTypes>(
   }
 }
 
-/** One run that only plans. Unsaved data is written first, by a run as for a suspended object. */
+/** Goes on only until nothing is unsaved, with the actions that a suspended object may perform. */
+async function saveKind<K extends KindTypes>(
+  kind: KindController<K>,
+  object: K["Object"],
+  spec: K["Spec"],
+  run: RunContext<K>,
+): Promise<void> {
+  const isSaved = () => kind.mustSave?.(object) !== true;
+  if (isSaved()) return;
+  const suspended = { ...spec, suspend: true };
+  const start = { snapshot: await kind.observe(object, suspended, run), done: kind.start };
+  const step = (action: K["Action"], from: Progress<K>) => perform(kind, action, from, run);
+  await runSteps(kind, start, suspended, run, step, isSaved);
+}
+
+/** One run that only plans. Unsaved data is written first. */
 async function planKind<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,
 ): Promise<Result> {
-  if (kind.mustSave?.(object)) {
-    await runKind(kind, object, { ...spec, suspend: true }, run);
-    return { requeueAfterMs: SECOND };
-  }
   try {
+    await saveKind(kind, object, spec, run);
     const { end, known, calls, hasEffects } = await makePlan(kind, object, spec, run);
     if (end.kind === "Failed") throw new PartialFailure(known, end.error);
     const natural = hasEffects || isReleased(end) ? undefined : end;
@@ -242,7 +280,8 @@ async function release<K extends KindTypes>(
     run,
   );
   const reasons = events.map(({ reason }) => reason);
-  run.log.info({ kind: kind.type.kind, ...keyOf(object), reasons }, "released object");
+  const notes = events.map(({ note }) => note);
+  run.log.info({ kind: kind.type.kind, ...keyOf(object), reasons, notes }, "released object");
   run.setState(undefined);
   kind.forget?.(keyOf(object));
   return { requeueAfterMs: RELEASED_RECHECK_MS };

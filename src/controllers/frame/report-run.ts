@@ -1,15 +1,16 @@
 /** The end of a run: reports its outcome and returns to the queue when to reconcile again. */
-import { isReportedOn } from "../../api/conditions.ts";
+import { isReportedOn, type Readiness } from "../../api/conditions.ts";
 import { type Plan, type PlannedCall, toPlan } from "../../api/plan.ts";
 import type { Result } from "../../runtime/result.ts";
 import type { Log } from "../../util/log.ts";
+import { RunTimedOut } from "../../util/run-timed-out.ts";
 import { toError } from "../../util/to-error.ts";
 import { readClock } from "./clock-reading.ts";
 import { StatusWriteFailed, UrgentFailure } from "./errors.ts";
 import type { KindController } from "./kind-controller.ts";
 import { publish, publishEvents, publishStatus } from "./publish.ts";
 import { errorPolicy } from "./rules/error-policy.ts";
-import { failureReadiness } from "./rules/failure.ts";
+import { failureReadiness, timedOutReadiness } from "./rules/failure.ts";
 import { failureIn, type Outcome, type Settled } from "./rules/outcome.ts";
 import { type ObjectReport, ownFields, type Report } from "./rules/report.ts";
 import { requeueMs } from "./rules/requeue.ts";
@@ -56,10 +57,9 @@ export async function reportFailure<K extends KindTypes>(
 ): Promise<Result> {
   const { error, progress } = failureIn<Performed<K> | undefined>(thrown, before);
   publishEvents(progress?.events ?? [], run);
-  const readiness = failureReadiness(error);
+  const readiness = readinessAfter(error, run.signal);
   // The stop of the process is not a failure of the object.
-  const isStop = run.signal.aborted && error === run.signal.reason;
-  if (progress === undefined || readiness === undefined || isStop) throw error;
+  if (progress === undefined || readiness === undefined || run.reportSignal.aborted) throw error;
   const outcome = { kind: "Failed", error, readiness } as const;
   let made: Report | undefined;
   const publishing = async () => {
@@ -71,6 +71,12 @@ export async function reportFailure<K extends KindTypes>(
   if (requeueAfterMs !== undefined && errorPolicy(said).kind === "Terminal")
     return { requeueAfterMs };
   throw isUrgent ? new UrgentFailure(said) : said;
+}
+
+/** The calls of a run that took too long are cancelled, and their errors do not say why. */
+function readinessAfter(error: unknown, { reason }: AbortSignal): Readiness | undefined {
+  const readiness = failureReadiness(error);
+  return reason instanceof RunTimedOut ? readiness && timedOutReadiness(readiness) : readiness;
 }
 
 /**
@@ -127,7 +133,8 @@ export function rejection<K extends KindTypes>(
 ): ObjectReport {
   const status = ownFields(object.status ?? {});
   const readiness = { state: "Stalled", reason: "InvalidSpec", message } as const;
-  return owned(kind, { type: kind.type, object, status, readiness });
+  const conditions = kind.ifInvalid?.(message) ?? [];
+  return owned(kind, { type: kind.type, object, status, readiness, conditions });
 }
 
 async function publishReport<K extends KindTypes>(

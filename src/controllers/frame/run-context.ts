@@ -4,6 +4,7 @@ import type { IamReader } from "../../iam/client/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeReader } from "../../kube/client/reader.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import type { Run } from "../../runtime/result.ts";
 import type { Connections, Context } from "./context.ts";
 import type { StatusWriteContext } from "./publish.ts";
 import type { Outcome } from "./rules/outcome.ts";
@@ -44,10 +45,11 @@ export interface ReadContext<K extends KindTypes>
   /** The console of a session that this run has resolved. */
   console(session: number, options?: ConsoleOptions): IamReader;
   /**
-   * Asks the API server whether it would accept a new object; rejects if it would not. Absent in a plan: the user of a
+   * Asks the API server whether it would accept a new object, and how it would store it; rejects if it would not. Absent
+   * in a plan: the user of a
    * plan may not have permission to create objects.
    */
-  readonly tryCreate?: (type: ResourceType, object: KubeObject) => Promise<void>;
+  readonly tryCreate?: <T extends KubeObject>(type: ResourceType<T>, object: T) => Promise<T>;
   /** Whether this run only plans. */
   readonly isPlan: boolean;
   /**
@@ -70,6 +72,8 @@ export interface RunContext<K extends KindTypes>
     ReadContext<K>,
     StatusWriteContext {
   readonly kube: KubeClient;
+  /** For writes of statuses and for what they need, see {@link Run.reportSignal}. */
+  readonly reportSignal: AbortSignal;
   console(session: number, options?: ConsoleOptions): IamClient;
   /** Replaces the process state at once, even if the run fails later. */
   setState(state: K["State"] | undefined): void;

@@ -1,6 +1,7 @@
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { IamClient } from "../../iam/client/client.ts";
 import { extraOperations } from "../../iam/endpoints.ts";
+import type { Instant } from "../../util/time.ts";
 import type { ConnectionLookup, Connections, ConsoleSession, WithClient } from "./context.ts";
 import type { ConsoleOptions } from "./run-context.ts";
 
@@ -17,6 +18,13 @@ export class RunSessions implements Connections {
   constructor(connections: Connections<WithClient>, isRequested = false) {
     this.#connections = connections;
     this.#isRequested = isRequested;
+  }
+
+  /** By the clocks of the consoles that the run has resolved: the earliest time; `undefined` if none is known. */
+  get consoleTime(): Instant | undefined {
+    const times = this.#clients.map((client) => client.consoleTime());
+    const known = times.filter((time) => time !== undefined);
+    return known.length === 0 ? undefined : Math.min(...known);
   }
 
   async resolve(ref: ConnectionRef, namespace: string): Promise<ConnectionLookup> {

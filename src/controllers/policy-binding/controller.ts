@@ -1,8 +1,8 @@
+import { isPlanOnly } from "../../api/plan-only.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
 import type { Context } from "../frame/context.ts";
 import type { KindController } from "../frame/kind-controller.ts";
 import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
-import { isPlanOnly } from "../frame/rules/plan-only.ts";
 import { indexes } from "../indexes.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";

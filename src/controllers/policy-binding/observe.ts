@@ -3,19 +3,21 @@ import { MAX_MESSAGE } from "../../api/conditions.ts";
 import type { Rights } from "../../api/connection.ts";
 import { requestAnnotations } from "../../api/meta.ts";
 import type { Plan } from "../../api/plan.ts";
+import { isPlanOnly } from "../../api/plan-only.ts";
 import type { PolicyBinding, PolicyBindingStatus } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { isPartial, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import { readTime } from "../../util/agreed-time.ts";
 import type { Instant } from "../../util/time.ts";
 import { accessToRevoke, type Connections, type Context } from "../frame/context.ts";
 import type { Waiting } from "../frame/rules/outcome.ts";
-import { isPlanOnly } from "../frame/rules/plan-only.ts";
 import { reconciling } from "../frame/rules/waiting.ts";
 import { indexes } from "../indexes.ts";
 import { provenElsewhere } from "../proven-elsewhere.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
 import { toAvailability } from "./rules/restriction.ts";
+import { withoutTimesToCome } from "./rules/set-back.ts";
 import type { BindingsReading, BindingsSnapshot } from "./rules/snapshot.ts";
 import { type AccountBindingsState, stateOf, withRefusal } from "./rules/state.ts";
 import { leftByEarlierProcess } from "./rules/unanswered-sync.ts";
@@ -50,7 +52,8 @@ export function observe(
   const source = objects === undefined ? "Behind" : "Caches";
   const { account, bindings } = objects ?? { account: undefined, bindings: [] };
   const now = run.clock.now();
-  const state = account && stateOf(run.state, account, now);
+  const known = run.state && withoutTimesToCome(run.state, now);
+  const state = account && stateOf(known, account, now);
   const base = { object, source, now, live: undefined, state } as const;
   return isPartial(account) || bindings.some(isPartial)
     ? readLive(base, run)
@@ -120,10 +123,13 @@ async function toSnapshot(
   { account, bindings }: AccountObjects,
   run: BindingsReading,
 ): Promise<BindingsSnapshot> {
-  const { state, now } = base;
+  const { state } = base;
   const { namespace, name } = keyOf(base.object);
   const view = toAccountView(account, name);
   const access = await accessTo(account, view, namespace, run.connections);
+  // By the console's clock too, which is known from here on.
+  const at = readTime(run.clock);
+  const { now } = at;
   const isPlanned = (binding: PolicyBinding) =>
     !run.isPlan && [account, binding].some((each) => each && isPlanOnly(each));
   const recorded = account?.status?.bindings?.policyIds ?? [];
@@ -136,9 +142,15 @@ async function toSnapshot(
   const withLeft = state && isNew(state, run) ? withLeftBehind(state, account, views, now) : state;
   return {
     ...base,
+    now,
     state: withLeft,
     account,
-    availability: toAvailability(view, access, { account, bindings: views, state: withLeft, now }),
+    availability: toAvailability(view, access, {
+      account,
+      bindings: views,
+      state: withLeft,
+      ...at,
+    }),
     session: access.session,
     bindings: views,
     objects: new Map(bindings.map((binding) => [binding.metadata.uid, binding])),

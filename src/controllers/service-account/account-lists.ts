@@ -3,6 +3,11 @@ import type { Instant } from "../../util/time.ts";
 import { isAuditDue } from "./rules/read-schedule.ts";
 import type { ListTimes } from "./rules/snapshot.ts";
 
+const FIRST: ListTimes = {
+  creationTime: Number.POSITIVE_INFINITY,
+  listTime: Number.POSITIVE_INFINITY,
+};
+
 /** One list serves all objects of a connection. Losing the times costs one list call. */
 export class AccountLists {
   readonly #byConnection = new Map<string, ListTimes>();
@@ -12,11 +17,18 @@ export class AccountLists {
    * account.
    */
   of(connection: string, now: Instant): ListTimes {
-    const known = this.#byConnection.get(connection);
-    if (known !== undefined) return known;
-    const first = { creationTime: now, listTime: now };
-    this.#byConnection.set(connection, first);
-    return first;
+    const { creationTime, listTime } = this.#byConnection.get(connection) ?? FIRST;
+    // The clock may have been set back.
+    const times = {
+      creationTime: Math.min(creationTime, now),
+      listTime: Math.min(listTime, now),
+    };
+    this.#byConnection.set(connection, times);
+    return times;
+  }
+
+  forget(connection: string): void {
+    this.#byConnection.delete(connection);
   }
 
   noteCreation(connection: string, now: Instant): void {

@@ -1,13 +1,11 @@
 /** Manages one console account for each ServiceAccount: created once, or imported by its ID. */
-import { type ParsedSpec, parseSpec } from "../../api/parse-spec.ts";
-import {
-  type ServiceAccount,
-  type ServiceAccountSpec,
-  serviceAccountKind,
-} from "../../api/service-account.ts";
+import { parseStoredSpec } from "../../api/parse-spec.ts";
+import { serviceAccountKind } from "../../api/service-account.ts";
 import type { ObjectKey } from "../../kube/resource.ts";
+import { connectionOf } from "../connection-key.ts";
 import type { Context } from "../frame/context.ts";
 import { createReconciler, type KindReconciler } from "../frame/reconciler.ts";
+import { indexes } from "../indexes.ts";
 import { serviceAccountType } from "../resource-types.ts";
 import { MarkedAccounts } from "./marked-accounts.ts";
 import { observe } from "./observe.ts";
@@ -22,11 +20,12 @@ export function createServiceAccountController(
   context: Context,
   enqueue: (key: ObjectKey) => void = () => undefined,
 ): KindReconciler<AccountKind> {
-  const marked = new MarkedAccounts(enqueue);
+  const marked = new MarkedAccounts(enqueue, context.memory);
+  forgetUnusedConnections(context, marked);
   return createReconciler<AccountKind>(
     {
       type: serviceAccountType,
-      parse,
+      parse: (object) => parseStoredSpec(serviceAccountKind, object),
       start: {},
       observe: (object, spec, run) => observe(object, spec, run, marked),
       next,
@@ -40,12 +39,10 @@ export function createServiceAccountController(
   );
 }
 
-/** If the object is being deleted, only its valid fields count: an invalid spec must not block the deletion. */
-function parse(object: ServiceAccount): ParsedSpec<ServiceAccountSpec> {
-  const parsed = parseSpec(serviceAccountKind, object);
-  if (parsed.ok || object.metadata.deletionTimestamp === undefined) return parsed;
-  const readable = Object.entries(object.spec ?? {}).filter(
-    ([field, value]) => parseSpec(serviceAccountKind, { spec: { [field]: value } }).ok,
-  );
-  return parseSpec(serviceAccountKind, { spec: Object.fromEntries(readable) });
+function forgetUnusedConnections({ caches }: Context, marked: MarkedAccounts): void {
+  const accounts = caches.of(serviceAccountType);
+  accounts.subscribe(({ old }) => {
+    for (const connection of old === undefined ? [] : connectionOf(old))
+      if (accounts.countByIndex(indexes.connection, connection) === 0) marked.forget(connection);
+  });
 }

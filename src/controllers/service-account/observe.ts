@@ -2,6 +2,7 @@ import type { ApiKey } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
 import type { ServiceAccount, ServiceAccountSpec } from "../../api/service-account.ts";
 import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import { correctedTime, readTime } from "../../util/agreed-time.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
 import type { Caches } from "../frame/context.ts";
@@ -26,8 +27,10 @@ export async function observe(
   const key = keyOf(object);
   const namespace = caches.of(namespaceType).get({ namespace: "", name: key.namespace });
   const account = fromStatus(status, spec.saId);
+  const { attempt, lastRecoveryTime, unreadableResponse } = accountStatusCodec.decode(status);
   const saId = account?.saId ?? spec.saId;
   const connection = await connections.resolve(refOf(object), key.namespace);
+  const at = readTime(clock);
   const keyCache = caches.of(apiKeyType);
   const apiKeys = keyCache.byIndex(indexes.serviceAccount, keyText(key));
   const claim = await readClaim(object, { caches, connections });
@@ -41,19 +44,22 @@ export async function observe(
     connection,
     namespaceTerminating: namespace?.metadata.deletionTimestamp !== undefined,
     account,
-    attempt: accountStatusCodec.decode(status).attempt,
+    attempt: attempt && { ...attempt, startTime: correctedTime(attempt.startTime, at) },
+    unreadableResponse: responseOf(attempt, [unreadableResponse, state.unreadableResponse]),
     // Read only during deletion: an account may have thousands of users, and each of them enqueues it.
     users: metadata.deletionTimestamp === undefined ? [] : usersOf(key, caches),
-    // Counted only if there is a limit: a namespace may have thousands of ServiceAccounts.
-    ...(isLimited ? accountsBefore(object, caches) : { accountsBefore: 0, unmarkedBefore: 0 }),
+    // Counted only for a limit, before the account exists: a namespace may have thousands of ServiceAccounts.
+    ...(isLimited && account === undefined
+      ? accountsBefore(object, caches)
+      : { accountsBefore: 0, unmarkedBefore: 0 }),
     accountCount: caches
       .of(serviceAccountType)
       .countByIndex(indexes.connection, connectionKey(refOf(object), key.namespace)),
     ...readKeys(apiKeys, status?.liveKeyIds),
-    recoveryTime: accountStatusCodec.decode(status).lastRecoveryTime,
+    recoveryTime: correctedTime(lastRecoveryTime, at),
     listTimes:
       spec.saId === undefined
-        ? marked.lists.of(connectionKey(refOf(object), key.namespace), clock.now())
+        ? marked.lists.of(connectionKey(refOf(object), key.namespace), at.now)
         : undefined,
     apiKeys,
     apiKeysAreCurrent: apiKeys.every((each) => keyCache.isCurrent(keyOf(each))),
@@ -86,6 +92,14 @@ export function readMarked(
       .some(({ metadata }) => metadata.uid !== object.metadata.uid);
   const namedAccounts = new Set(candidates.map(({ saId }) => saId).filter(isNamed));
   return { markedAccounts, namedAccounts };
+}
+
+/** The response to the open attempt; it is remembered until a status write has stored it. */
+function responseOf(
+  attempt: AccountSnapshot["attempt"],
+  known: readonly AccountSnapshot["unreadableResponse"][],
+): AccountSnapshot["unreadableResponse"] {
+  return known.find((each) => each !== undefined && each.attemptId === attempt?.id);
 }
 
 function usersOf(key: ObjectKey, caches: Caches): readonly string[] {

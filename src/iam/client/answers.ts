@@ -1,8 +1,9 @@
 /** How the answer of a call is read. */
 import { isIamError } from "../errors.ts";
-import { readAnswer, requireSuccess } from "../exchange/exchange.ts";
+import { readAnswer, readBody, requireSuccess } from "../exchange/exchange.ts";
 import type { Exchanged } from "../exchange/failures.ts";
 import type { Json } from "../model.ts";
+import { readAcknowledgement } from "../wire/acknowledgement.ts";
 
 /** Sends the call, once for each page that the answer needs, and reads the answer. */
 export type ReadAnswer<Input, Answer> = (
@@ -35,8 +36,12 @@ export const readOpaque: ReadAnswer<unknown, Json> = async (send) => {
   return exchanged.response.body.length === 0 ? null : readAnswer(exchanged, (json) => json);
 };
 
-/** Ignores the body. */
-export const readStatus: ReadAnswer<unknown, void> = async (send) => requireSuccess(await send(1));
+/**
+ * Only whether the call was answered. A page, or JSON that reports an error, comes from a gateway even with a status of
+ * success: MalformedResponse, so that the call counts as unanswered.
+ */
+export const readAcknowledged: ReadAnswer<unknown, void> = async (send) =>
+  readBody(await send(1), readAcknowledgement);
 
 /** NotFound is always the 404 of this call: a 404 of the login is Unauthenticated. */
 export function undefinedIfNotFound<Input, Answer>(

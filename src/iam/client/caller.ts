@@ -3,7 +3,12 @@ import type { Clock } from "../../util/time.ts";
 import { untilAborted } from "../../util/until-aborted.ts";
 import { IamError, isIamError } from "../errors.ts";
 import type { Call } from "../exchange/call.ts";
-import { type Exchange, provesCredentials } from "../exchange/exchange.ts";
+import {
+  type Exchange,
+  isSuccess,
+  OutdatedIdentity,
+  provesCredentials,
+} from "../exchange/exchange.ts";
 import { type Exchanged, unsentFailure } from "../exchange/failures.ts";
 import { anonymous, keyHolder, userWith } from "../session/identity.ts";
 import type { AccessToken, TokenSession } from "../session/session.ts";
@@ -57,9 +62,11 @@ export class Caller {
     if (call.key !== undefined) return exchange.send(call, keyHolder(call.key), either);
     const token = await this.#before(call, either, () => session.token(either));
     const first = await this.#callWith(token, call, either);
-    if (!isAboutLogin(first)) return first;
-    const other = await this.#before(call, either, () => session.replace(token, either));
-    return other === undefined ? first : this.#callWith(other, call, either);
+    if (!isAboutLogin(first.exchanged)) return first.exchanged;
+    const other = await this.#before(call, either, () => session.replace(first.token, either));
+    return other === undefined
+      ? first.exchanged
+      : (await this.#callWith(other, call, either)).exchanged;
   }
 
   /** Ensures that there is a token that is not known to be refused. */
@@ -74,17 +81,50 @@ export class Caller {
     return signal === undefined ? closing : AbortSignal.any([closing, signal]);
   }
 
-  async #callWith(token: AccessToken, call: Call, signal: AbortSignal): Promise<Exchanged> {
-    const { exchange, session, tokenChecks } = this.#options;
-    const exchanged = await exchange.send(call, userWith(token.value), signal);
+  async #callWith(wanted: AccessToken, call: Call, signal: AbortSignal): Promise<ByUser> {
+    const { session, tokenChecks } = this.#options;
+    const { exchanged, token } = await this.#sendWith(wanted, call, signal);
     if (provesCredentials(exchanged)) session.accepted(token);
-    if (exchanged.response.status !== 401) return exchanged;
-    if (!session.isCurrent(token)) return exchanged;
-    const loginAccepted = await this.#before(call, signal, () =>
-      untilAborted(tokenChecks.isAccepted(token), signal),
+    if (isSuccess(exchanged.response.status)) tokenChecks.accepted(token);
+    if (exchanged.response.status !== 401) return { exchanged, token };
+    if (!session.isCurrent(token)) return { exchanged, token };
+    const login = await this.#before(call, signal, () =>
+      untilAborted(tokenChecks.judge(token, subjectOf(call)), signal),
     );
-    if (loginAccepted) session.accepted(token);
-    return { ...exchanged, loginAccepted };
+    if (login === "Accepted") session.accepted(token);
+    return { exchanged: { ...exchanged, login }, token };
+  }
+
+  /** Sends the call once; with another token than `wanted` if that is replaced while the call waits. */
+  async #sendWith(wanted: AccessToken, call: Call, signal: AbortSignal): Promise<ByUser> {
+    const { exchange, session, tokenChecks } = this.#options;
+    for (
+      let token = wanted;
+      ;
+      token = await this.#before(call, signal, () => session.token(signal))
+    ) {
+      token = await this.#undoubted(token, call, signal);
+      const isUsable = () =>
+        session.isCurrent(token) &&
+        (call.isUrgent === true || tokenChecks.pendingVerdict(token) === undefined);
+      try {
+        const exchanged = await exchange.send(call, userWith(token.value, isUsable), signal);
+        return { exchanged, token };
+      } catch (error) {
+        if (!(error instanceof OutdatedIdentity)) throw error;
+      }
+    }
+  }
+
+  /** The token; if it is doubted, the call waits for the verdict, and gets another token if that is a refusal. */
+  async #undoubted(token: AccessToken, call: Call, signal: AbortSignal): Promise<AccessToken> {
+    const { session, tokenChecks } = this.#options;
+    const pending = call.isUrgent ? undefined : tokenChecks.pendingVerdict(token);
+    if (pending === undefined) return token;
+    return this.#before(call, signal, async () => {
+      const verdict = await untilAborted(pending, signal);
+      return verdict === "Refused" ? ((await session.replace(token, signal)) ?? token) : token;
+    });
   }
 
   /** The call, marked with `ignoresHold` if it may pass a `Retry-After`. */
@@ -109,8 +149,19 @@ export class Caller {
   }
 }
 
-function isAboutLogin({ response: { status }, loginAccepted }: Exchanged): boolean {
-  return status === 401 && loginAccepted !== true;
+/** An answer, and the token that the call was sent with. */
+interface ByUser {
+  readonly exchanged: Exchanged;
+  readonly token: AccessToken;
+}
+
+function isAboutLogin({ response: { status }, login = "Refused" }: Exchanged): boolean {
+  return status === 401 && login === "Refused";
+}
+
+/** The account that the call is about, or the path: calls about two subjects are not made for the same object. */
+function subjectOf({ path, saId }: Call): string {
+  return saId ?? path;
 }
 
 function deadlineFailure({ operation, sent }: IamError, ms: number): IamError {

@@ -1,15 +1,23 @@
 import type { AddressPolicy } from "../../http/address-policy.ts";
 import type { SendHttp } from "../../http/http.ts";
+import type { Lookup } from "../../http/resolver.ts";
 import type { TlsSettings } from "../../http/tls-settings.ts";
 import type { Random } from "../../util/random.ts";
 import type { Clock } from "../../util/time.ts";
 import { TokenBucket } from "../../util/token-bucket.ts";
 import { noTracer, type Tracer } from "../../util/trace.ts";
-import { type ExtraCalls, endpoints, extraEndpoints } from "../endpoints.ts";
+import {
+  type ExtraCalls,
+  endpoints,
+  extraEndpoints,
+  type ListPages,
+  pagedAccounts,
+} from "../endpoints.ts";
 import { Exchange, type Limits, URGENT_CALLS } from "../exchange/exchange.ts";
 import { createTransport } from "../exchange/transport.ts";
 import type { IamCredentials } from "../model.ts";
 import { anonymous, type Organization, userWith } from "../session/identity.ts";
+import { LoginCircuits } from "../session/login-circuits.ts";
 import {
   type LoginEnd,
   LoginSession,
@@ -40,11 +48,21 @@ export interface IamClientOptions extends Organization, TlsSettings {
   readonly proxy?: string;
   /** The allowed addresses of the console (or the proxy), checked after name resolution; absent: any address. */
   readonly addresses?: AddressPolicy;
+  /** Resolves the names of the console and the proxy; absent: as the machine does. */
+  readonly lookup?: Lookup | undefined;
+  /** The namespace whose users decide which console this is; absent: an administrator. */
+  readonly owner?: string | undefined;
   readonly extraCalls?: ExtraCalls;
+  /** Absent: the console lists all accounts in one answer. */
+  readonly accountListPages?: ListPages | undefined;
   /** `iam-operator/<version>` */
   readonly userAgent: string;
   readonly clock: Clock;
   readonly random: Random;
+  /** The circuits of the process; by default, the client shares its circuit with no other client. */
+  readonly loginCircuits?: LoginCircuits;
+  /** A user's change or request: the first login is tried even if logins with these credentials are paused. */
+  readonly endsLoginPause?: boolean;
   /** Replaces the network; for the simulation. */
   readonly send?: SendHttp;
   /** The fence: throws if a call that takes `timeoutMs` could outlive the lease. */
@@ -62,11 +80,17 @@ const MUTATION_TIMEOUT_MS = 5_000;
 type Rows = Readonly<Record<string, Row<unknown, unknown>>>;
 
 /** A client for one console, with its own connections and session. Changed options require a new client. */
-export function createIamClient(options: IamClientOptions): IamClient {
+export function createIamClient({
+  caBundle,
+  trustOnlyCABundle,
+  clientCertificate,
+  ...options
+}: IamClientOptions): IamClient {
   const closing = new AbortController();
-  const wire = createWire(options);
+  // Apart from the options, which the client keeps: the certificates' texts would stay in memory.
+  const wire = createWire(options, { caBundle, trustOnlyCABundle, clientCertificate });
   const exchange = createExchange(options, wire.send);
-  const session = createSession(options, exchange, closing.signal);
+  const { session, leave } = createSession(options, exchange, closing.signal);
   const shared = {
     exchange,
     session,
@@ -76,13 +100,19 @@ export function createIamClient(options: IamClientOptions): IamClient {
   };
   const rest = {
     clockSkew: () => exchange.skew,
+    consoleTime: () => exchange.consoleTime,
     close: async () => {
+      if (!closing.signal.aborted) leave();
       closing.abort(new Error("the client was closed"));
       await wire.close();
     },
   };
   const { login: _, ...documented } = endpoints;
-  const rows = { ...documented, ...extraEndpoints(options.extraCalls ?? {}) } as Rows;
+  const rows = {
+    ...documented,
+    ...(options.accountListPages && pagedAccounts(options.accountListPages)),
+    ...extraEndpoints(options.extraCalls ?? {}),
+  } as Rows;
   const passes = new TokenBucket(options.clock, REQUESTED_CALLS);
   const variant = (own: Pick<CallerOptions, "mayPassHold" | "deadlineMs">): IamClient => {
     const caller = new Caller({ ...shared, ...own });
@@ -103,15 +133,15 @@ export function createIamClient(options: IamClientOptions): IamClient {
   return variant({ mayPassHold: () => false });
 }
 
-function createWire(options: IamClientOptions) {
+function createWire(options: Omit<IamClientOptions, keyof TlsSettings>, tls: TlsSettings) {
   if (options.send !== undefined) return { send: options.send, close: async () => undefined };
   return createTransport({
     origin: new URL(options.baseURL).origin,
     connections: options.limits.concurrency + URGENT_CALLS,
     clock: options.clock,
-    caBundle: options.caBundle,
-    trustOnlyCABundle: options.trustOnlyCABundle,
-    clientCertificate: options.clientCertificate,
+    ...tls,
+    lookup: options.lookup,
+    owner: options.owner,
     ...(options.proxy === undefined ? {} : { proxy: options.proxy }),
     ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
   });
@@ -136,28 +166,32 @@ function createSession(
   options: IamClientOptions,
   exchange: Exchange,
   closing: AbortSignal,
-): TokenSession {
-  const { credentials, clock, random, observer } = options;
-  if (credentials.kind === "token") return tokenSession(credentials.token);
+): { readonly session: TokenSession; readonly leave: () => void } {
+  const { credentials, clock, random, observer, baseURL } = options;
+  if (credentials.kind === "token")
+    return { session: tokenSession(credentials.token), leave: () => undefined };
+  const circuits = options.loginCircuits ?? new LoginCircuits(clock, random);
+  const { circuit, leave } = circuits.join(baseURL, credentials);
+  if (options.endsLoginPause) circuit.endPause();
   const call = toCall("login", endpoints.login, credentials);
   const login = () =>
     endpoints.login.read(() => exchange.send(call, anonymous, closing), credentials);
-  return new LoginSession({
-    login,
-    clock,
-    random,
-    onLogin: (result) => observer?.onLogin(result),
-  });
+  const onLogin = (result: LoginEnd) => observer?.onLogin(result);
+  return { session: new LoginSession({ login, circuit, onLogin }), leave };
 }
 
 /** Checks tokens with the smallest documented Bearer call that names no account, key, policy or cluster. */
 function checkTokens(exchange: Exchange, closing: AbortSignal): TokenChecks {
+  const { searchActions } = endpoints;
+  const query = { q: "a", pageSize: 1 };
   const neutral = {
-    ...toCall("searchActions", endpoints.searchActions, { q: "a", pageSize: 1 }),
+    ...toCall("searchActions", searchActions, query),
     ignoresHold: true,
     isUrgent: true,
   } as const;
-  return new TokenChecks((token) => exchange.send(neutral, userWith(token.value), closing));
+  return new TokenChecks((token) =>
+    searchActions.read(() => exchange.send(neutral, userWith(token.value), closing), query),
+  );
 }
 
 /** The methods of a client, one for each row. */

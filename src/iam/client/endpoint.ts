@@ -45,11 +45,13 @@ export function toCall<Input>(
   input: Input,
   page = 1,
 ): Call {
-  const path = withIds(operation, row.path, row.ids?.(input) ?? {});
+  const ids = row.ids?.(input) ?? {};
+  const path = withIds(operation, row.path, ids);
   return {
     ...row,
     operation,
     path: withQuery(path, row.query?.(input, page) ?? {}),
+    saId: ids.saId,
     body: row.body?.(input),
     secrets: row.secrets?.(input) ?? [],
     key: row.key?.(input),

@@ -21,6 +21,8 @@ export interface Call extends CallTraits {
   readonly operation: string;
   /** Under baseURL, with its query; every variable part is escaped. */
   readonly path: string;
+  /** The account in the path, if the call names one. */
+  readonly saId?: string | undefined;
   readonly body: Json | undefined;
   /** Parts of the body that must not be quoted. */
   readonly secrets: readonly Redacted[];

@@ -1,6 +1,10 @@
+import { decoded } from "../../http/content-encoding.ts";
 import type { HttpRequest, HttpResponse, SendHttp } from "../../http/http.ts";
 import { parseRetryAfter } from "../../http/retry-after.ts";
-import type { Clock } from "../../util/time.ts";
+import { ServerClock } from "../../http/server-clock.ts";
+import { undisputedTime, wallTime } from "../../util/agreed-time.ts";
+import { Semaphore } from "../../util/semaphore.ts";
+import { type Clock, type Instant, SECOND } from "../../util/time.ts";
 import { TokenBucket } from "../../util/token-bucket.ts";
 import type { Span, Tracer } from "../../util/trace.ts";
 import { IamError, isIamError } from "../errors.ts";
@@ -10,7 +14,6 @@ import { type Identity, type Organization, organizationHeaders } from "../sessio
 import { parseJson } from "../wire/json.ts";
 import { ShapeError } from "../wire/shape-error.ts";
 import type { Call } from "./call.ts";
-import { measureSkew } from "./clock-skew.ts";
 import {
   codeOfStatus,
   type Exchanged,
@@ -20,7 +23,6 @@ import {
   transportFailure,
   unsentFailure,
 } from "./failures.ts";
-import { Semaphore } from "./semaphore.ts";
 
 export interface Limits {
   readonly requestsPerSecond: number;
@@ -54,7 +56,7 @@ export const MAX_LIST_BYTES = 8 * ONE_MIB;
  *
  * *Guarantees*: a mutating call passes the fence after all waits here and again right before its first byte is sent,
  * and has a short deadline (S8). During a `Retry-After`, only calls with `ignoresHold` are sent. A failure before
- * sending has `sent: false`. Rejects with IamError only.
+ * sending has `sent: false`. Rejects with IamError, or with OutdatedIdentity before sending.
  */
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -64,7 +66,7 @@ export class Exchange {
   readonly #bucket: TokenBucket;
   /** The pause that the console required with `Retry-After`. */
   readonly #hold: Cooldown;
-  #skew: number | undefined;
+  readonly #consoleClock: ServerClock;
 
   constructor(options: ExchangeOptions) {
     const { requestsPerSecond, burst, concurrency } = options.limits;
@@ -73,10 +75,18 @@ export class Exchange {
     this.#slots = new Semaphore(concurrency);
     this.#bucket = new TokenBucket(options.clock, { perSecond: requestsPerSecond, burst });
     this.#hold = new Cooldown(options.clock);
+    this.#consoleClock = new ServerClock(options.clock);
   }
 
+  /** Seconds by which the console's clock is ahead of the process's own; `undefined` if it is unknown. */
   get skew(): number | undefined {
-    return this.#skew;
+    const time = this.#consoleClock.now();
+    return time === undefined ? undefined : (time - wallTime(this.#options.clock)) / SECOND;
+  }
+
+  /** By the console's clock; `undefined` if it is unknown, or overruled by the clocks of process and API server. */
+  get consoleTime(): Instant | undefined {
+    return this.#consoleClock.isOverruled ? undefined : this.#consoleClock.now();
   }
 
   /** Whether a `Retry-After` of the console is in effect. */
@@ -122,6 +132,7 @@ export class Exchange {
         else await this.#bucket.take(signal);
         signal.throwIfAborted();
         if (!call.ignoresHold) this.refuseWhileHeld(call.operation);
+        if (identity.isUsable?.() === false) throw new OutdatedIdentity();
         if (call.isMutating) this.#options.beforeMutation(this.#timeoutOf(call));
         isSending = true;
         span.set({ waitedMs: Math.round(clock.monotonic() - since) });
@@ -129,7 +140,7 @@ export class Exchange {
         return await this.#transmit(call, identity, signal);
       }, signal);
     } catch (error) {
-      if (isSending || isIamError(error)) throw error;
+      if (isSending || isIamError(error) || error instanceof OutdatedIdentity) throw error;
       throw signal.aborted
         ? unsentFailure(call.operation, "it was cancelled")
         : unsentFailure(call.operation, "changes are not allowed now", error);
@@ -138,14 +149,13 @@ export class Exchange {
 
   async #transmit(call: Call, identity: Identity, signal: AbortSignal): Promise<Exchanged> {
     const { clock, send, onRequest } = this.#options;
-    const sentAt = clock.now();
     const startedAt = clock.monotonic();
     const finished = (code: string) =>
       onRequest(call.operation, code, (clock.monotonic() - startedAt) / 1_000);
     const request = this.#toRequest(call, identity, signal);
     let response: HttpResponse;
     try {
-      response = await send(request);
+      response = decoded(await send(request), request.maxBytes);
     } catch (error) {
       const failure = transportFailure(call.operation, error);
       finished(failure.code);
@@ -153,7 +163,7 @@ export class Exchange {
     }
     finished(String(response.status));
     const receivedAt = clock.now();
-    this.#skew = measureSkew(response.headers, sentAt, receivedAt) ?? this.#skew;
+    this.#consoleClock.note(response.headers, startedAt, undisputedTime(clock));
     if (isThrottled(response.status))
       this.#holdUntil(parseRetryAfter(response.headers, receivedAt));
     const secrets = [...identity.secrets, ...call.secrets];
@@ -194,6 +204,9 @@ export class Exchange {
   }
 }
 
+/** The call was not sent: while it waited, its identity was replaced or doubted. */
+export class OutdatedIdentity extends Error {}
+
 /** Answers with any other status concern only their own call. */
 function isThrottled(status: number): boolean {
   return status === 429 || status >= 500;
@@ -211,7 +224,7 @@ function noteAnswer(span: Span, exchanged: Exchanged): void {
   }
 }
 
-function isSuccess(status: number): boolean {
+export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
@@ -222,12 +235,19 @@ export function requireSuccess(exchanged: Exchanged): void {
 
 /** Reads a successful answer; MalformedResponse if it is not JSON or `read` cannot use it. */
 export function readAnswer<T>(exchanged: Exchanged, read: (json: Json) => T): T {
-  requireSuccess(exchanged);
-  try {
-    const json = parseJson(exchanged.response.body);
+  return readBody(exchanged, (body) => {
+    const json = parseJson(body);
     if (json === undefined)
       throw new ShapeError("the answer is not JSON, or too deep, or too large");
     return read(json);
+  });
+}
+
+/** Reads the body of a successful answer; MalformedResponse if `read` cannot use it. */
+export function readBody<T>(exchanged: Exchanged, read: (body: Buffer) => T): T {
+  requireSuccess(exchanged);
+  try {
+    return read(exchanged.response.body);
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     throw shapeFailure(exchanged, error, isLarge(exchanged.response.body));

@@ -5,7 +5,7 @@ import { parseRetryAfter } from "../../http/retry-after.ts";
 import { assertNever } from "../../util/assert-never.ts";
 import type { Redacted } from "../../util/redacted.ts";
 import type { Instant } from "../../util/time.ts";
-import { IamError, type IamErrorCode, quoteServerText } from "../errors.ts";
+import { IamError, type IamErrorCode, quoteServerText, type TokenVerdict } from "../errors.ts";
 import type { ShapeError } from "../wire/shape-error.ts";
 import { spellings } from "./secret-spellings.ts";
 import { readServerText } from "./server-text.ts";
@@ -34,22 +34,29 @@ export interface Exchanged {
   /** All secrets of the request. */
   readonly secrets: readonly Redacted[];
   readonly receivedAt: Instant;
-  /** True if only this call got a 401 and the console still accepts the token. */
-  readonly loginAccepted?: boolean;
+  /** After a 401: whether the console still accepts the token; absent if the call was made without a token. */
+  readonly login?: TokenVerdict;
 }
 
 /** Credentials are sent only to the origin of the connection. */
 const REDIRECTED =
   ", a redirect, which the operator does not follow; check the connection's baseURL";
 
-const LOGIN_ACCEPTED = " while the login is accepted";
+const LOGIN: Readonly<Record<TokenVerdict, string>> = {
+  Accepted: " while the login is accepted",
+  Unknown: "; whether the login is still accepted is not known",
+  Refused: "",
+};
+
+/** The documented message of a 403. */
+const POLICY_DENIED = /^policy denied\b/i;
 
 function isRedirect(status: number): boolean {
   return status >= 300 && status < 400;
 }
 
 export function statusFailure(exchanged: Exchanged): IamError {
-  const { operation, response, receivedAt, loginAccepted = false } = exchanged;
+  const { operation, response, receivedAt, login } = exchanged;
   const { status, headers } = response;
   const { message, requestId } = errorDetails(exchanged);
   const retryAt = parseRetryAfter(headers, receivedAt);
@@ -57,13 +64,14 @@ export function statusFailure(exchanged: Exchanged): IamError {
   const trace = requestId === undefined ? "" : ` (request ${requestId})`;
   return new IamError(
     codeOfStatus(status),
-    `${operation} was answered with status ${status}${isRedirect(status) ? REDIRECTED : ""}${loginAccepted ? LOGIN_ACCEPTED : ""}${words}${trace}`,
+    `${operation} was answered with status ${status}${isRedirect(status) ? REDIRECTED : ""}${login === undefined ? "" : LOGIN[login]}${words}${trace}`,
     {
       operation,
       status,
       ...(requestId === undefined ? {} : { requestId }),
       ...(retryAt === undefined ? {} : { retryAt }),
-      loginAccepted,
+      ...(login === undefined ? {} : { login }),
+      isPolicyDenied: status === 403 && POLICY_DENIED.test(message ?? ""),
     },
   );
 }
@@ -76,7 +84,8 @@ export function shapeFailure(
 ): IamError {
   const { operation, response } = exchanged;
   const { requestId } = errorDetails(exchanged);
-  return new IamError("MalformedResponse", `${operation} cannot be understood: ${error.message}`, {
+  const message = `${operation} was answered with status ${response.status}${formOf(response)}, but the answer cannot be understood: ${error.message}`;
+  return new IamError("MalformedResponse", message, {
     operation,
     status: response.status,
     isTooLarge,
@@ -84,22 +93,31 @@ export function shapeFailure(
   });
 }
 
-/** The error for a call without an answer. */
+const MEDIA_TYPE = /^[a-z]{1,20}[/][a-z0-9.+-]{1,30}(?=$|[ ;])/i;
+const ENCODING = /^[a-z0-9-]{1,20}$/i;
+
+/** The type and encoding of a body, if they have a usual form: nothing else of a header is quoted. */
+function formOf({ headers }: HttpResponse): string {
+  const [type] = MEDIA_TYPE.exec(headers["content-type"] ?? "") ?? [];
+  const [encoding] = ENCODING.exec(headers["content-encoding"] ?? "") ?? [];
+  const named = [type, encoding && `content encoding ${encoding}`].filter((part) => part);
+  return named.length === 0 ? "" : ` (${named.join(", ")})`;
+}
+
+/** The error for a call without an answer, or with an answer that is too large. */
 export function transportFailure(operation: string, error: unknown): IamError {
   if (!(error instanceof HttpError)) {
     // Not quoted and not kept as the cause: the message of an unexpected error may contain anything.
     return new IamError("Unavailable", `${operation} failed in an unexpected way`, { operation });
   }
-  return new IamError(
-    codeOfFailure(error),
-    `${operation} got no answer from the console: ${error.message}`,
-    {
-      operation,
-      sent: error.failure !== "refused",
-      isTooLarge: error.failure === "tooLarge",
-      cause: error,
-    },
-  );
+  const isTooLarge = error.failure === "tooLarge";
+  const what = isTooLarge ? "was answered, but cannot be read" : "got no answer from the console";
+  return new IamError(codeOfFailure(error), `${operation} ${what}: ${error.message}`, {
+    operation,
+    sent: error.failure !== "refused",
+    isTooLarge,
+    cause: error,
+  });
 }
 
 function codeOfFailure({ failure }: HttpError): IamErrorCode {

@@ -3,9 +3,10 @@ import { type AddressPolicy, guardedConnector } from "../../http/address-policy.
 import { startDeadline } from "../../http/deadline.ts";
 import { HttpError, type HttpRequest, type HttpResponse, type SendHttp } from "../../http/http.ts";
 import type { ReserveMemory } from "../../http/pending-answer.ts";
+import type { Lookup } from "../../http/resolver.ts";
 import { ResponseMemoryLimiter } from "../../http/response-memory-limiter.ts";
 import { sendOnce } from "../../http/send-once.ts";
-import { withoutAddressAsName } from "../../http/server-name.ts";
+import { servedAtHost, withCanonicalName } from "../../http/server-name.ts";
 import { type TlsSettings, tlsOptions } from "../../http/tls-settings.ts";
 import type { Clock } from "../../util/time.ts";
 
@@ -16,6 +17,10 @@ interface ConsoleTransportOptions extends TlsSettings {
   readonly proxy?: string;
   /** The allowed addresses of the console, or of the proxy if there is one; absent: any address. */
   readonly addresses?: AddressPolicy;
+  /** Resolves the names of the console and the proxy; absent: as the machine does. */
+  readonly lookup?: Lookup | undefined;
+  /** The namespace whose users decide which console this is; absent: an administrator. */
+  readonly owner?: string | undefined;
   readonly connections: number;
   readonly clock: Clock;
 }
@@ -32,8 +37,14 @@ const READ_KEEP_ALIVE_MS = 60_000;
 /** The same for POSTs, whatever the server announces: servers usually keep an idle connection for several seconds. */
 const POST_KEEP_ALIVE_MS = 1_000;
 const MAX_HEADER_BYTES = 32 * 1_024;
-/** Shared by all connections: the answers of tenants' consoles must not fill the process's memory. */
-const largeAnswers = new ResponseMemoryLimiter(32 * 2 ** 20);
+/**
+ * Shared by the connections of all namespaces, which take turns: the answers of tenants' consoles must not fill the
+ * process's memory. What administrators connect to has a share of its own.
+ */
+const largeAnswers = {
+  ofNamespaces: new ResponseMemoryLimiter(16 * 2 ** 20),
+  ofCluster: new ResponseMemoryLimiter(16 * 2 ** 20),
+};
 
 /**
  * HTTP/1.1 over pooled connections to one origin. One request is one attempt: no retries, no redirects.
@@ -42,13 +53,23 @@ const largeAnswers = new ResponseMemoryLimiter(32 * 2 ** 20);
  * that moment, it would be unknown whether the service account or key was created.
  */
 export function createTransport(options: ConsoleTransportOptions): Transport {
-  const reserveMemory: ReserveMemory = (...claim) => largeAnswers.claim(options, ...claim);
-  const tls = tlsOptions(options);
+  // What the transport keeps must not hold the certificates' texts.
+  const { origin, clock } = options;
+  const { owner } = options;
+  const limiter = owner === undefined ? largeAnswers.ofCluster : largeAnswers.ofNamespaces;
+  const turn = owner ?? {};
+  const reserveMemory: ReserveMemory = (...claim) => limiter.claim(turn, ...claim);
+  const tls = { ...tlsOptions(options), ...servedAtHost(origin) };
   const forReads = createAgent(options, tls, READ_KEEP_ALIVE_MS);
   const forPosts = createAgent(options, tls, POST_KEEP_ALIVE_MS);
   return {
     send: (request) =>
-      send(request.method === "POST" ? forPosts : forReads, request, options, reserveMemory),
+      send(
+        request.method === "POST" ? forPosts : forReads,
+        request,
+        { origin, clock },
+        reserveMemory,
+      ),
     close: async () => {
       await Promise.all([forReads.destroy(), forPosts.destroy()]);
     },
@@ -56,7 +77,7 @@ export function createTransport(options: ConsoleTransportOptions): Transport {
 }
 
 function createAgent(
-  { connections, proxy, addresses }: ConsoleTransportOptions,
+  { connections, proxy, addresses, lookup }: ConsoleTransportOptions,
   tls: ReturnType<typeof tlsOptions>,
   keepAliveMs: number,
 ): Dispatcher {
@@ -75,9 +96,10 @@ function createAgent(
     timeout: CONNECT_TIMEOUT_MS,
     keepAliveInitialDelay: 30_000,
     autoSelectFamily: true,
+    ...(lookup === undefined ? {} : { lookup }),
   };
   if (proxy === undefined)
-    return new Agent({ ...pool, connect: guarded({ ...wire, ...tls }, addresses) });
+    return new Agent({ ...pool, connect: guarded({ ...wire, ...tls }, addresses, lookup) });
   return new ProxyAgent({
     ...pool,
     uri: proxy,
@@ -87,22 +109,25 @@ function createAgent(
     // Plain http:// uses a tunnel too: the proxy then does not process, and possibly log, requests with credentials.
     proxyTunnel: true,
     clientFactory: (url) =>
-      new Pool(url, { connect: withoutAddressAsName(guarded(wire, addresses)) }),
+      new Pool(url, { connect: withCanonicalName(guarded(wire, addresses, lookup)) }),
   });
 }
 
 function guarded(
   connect: buildConnector.BuildOptions,
   addresses: AddressPolicy | undefined,
+  lookup: Lookup | undefined,
 ): buildConnector.connector {
   const options = { ...connect, allowH2: false };
-  return addresses === undefined ? buildConnector(options) : guardedConnector(options, addresses);
+  return addresses === undefined
+    ? buildConnector(options)
+    : guardedConnector(options, addresses, lookup);
 }
 
 async function send(
   agent: Dispatcher,
   request: HttpRequest,
-  { origin, clock }: ConsoleTransportOptions,
+  { origin, clock }: Pick<ConsoleTransportOptions, "origin" | "clock">,
   reserveMemory: ReserveMemory,
 ): Promise<HttpResponse> {
   if (new URL(request.url).origin !== origin) {

@@ -5,13 +5,16 @@ import type { KeyPair } from "../model.ts";
 export interface Identity {
   readonly headers: Redacted<Readonly<Record<string, string>>>;
   readonly secrets: readonly Redacted[];
+  /** Whether a call that has waited may still be sent with these headers; absent if it always may. */
+  readonly isUsable?: () => boolean;
 }
 
 export const anonymous: Identity = { headers: new Redacted({}), secrets: [] };
 
 /** Spec, "Authentication", credential 1. */
-export function userWith(token: Redacted): Identity {
+export function userWith(token: Redacted, isUsable = () => true): Identity {
   return {
+    isUsable,
     headers: new Redacted({ authorization: `Bearer ${token.reveal()}` }),
     secrets: [token],
   };

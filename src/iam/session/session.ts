@@ -1,10 +1,9 @@
-import type { Random } from "../../util/random.ts";
 import { Redacted } from "../../util/redacted.ts";
-import type { Clock, Instant } from "../../util/time.ts";
+import type { Instant } from "../../util/time.ts";
 import { untilAborted } from "../../util/until-aborted.ts";
-import { IamError, type IamErrorCode, isIamError } from "../errors.ts";
+import { IamError, type IamErrorCode, isIamError, isUnansweredCall } from "../errors.ts";
 import type { LoginAnswer } from "../wire/login.ts";
-import { LoginCircuit } from "./login-circuit.ts";
+import type { LoginCircuit } from "./login-circuit.ts";
 
 /** A user token, and the number of the login that returned it. */
 export interface AccessToken {
@@ -44,16 +43,15 @@ export function tokenSession(token: Redacted): TokenSession {
 interface LoginSessionOptions {
   /** Sends one login. Rejects with IamError only. */
   readonly login: () => Promise<LoginAnswer>;
-  readonly clock: Clock;
-  readonly random: Random;
+  readonly circuit: LoginCircuit;
   readonly onLogin: (result: LoginEnd) => void;
 }
 
 /**
  * A session that gets its tokens by login.
  *
- * *Guarantees* (S19): at most one login is in progress, and all waiting calls share it. After three failed logins in a
- * row, the circuit pauses logins. After `mfaRequired`, the session never logs in again. A token that the console
+ * *Guarantees* (S19): at most one login is in progress, and all waiting calls share it. Every answered login without a
+ * token is a failed login. After three failed logins in a row, the circuit pauses logins. After `mfaRequired`, the session never logs in again. A token that the console
  * refuses before accepting it once counts as a failed login. The token is in memory only. The session does not rely on
  * its format or lifetime, because the spec shows neither.
  *
@@ -70,7 +68,7 @@ export class LoginSession implements TokenSession {
 
   constructor(options: LoginSessionOptions) {
     this.#options = options;
-    this.#circuit = new LoginCircuit(options.clock, options.random);
+    this.#circuit = options.circuit;
   }
 
   async token(signal?: AbortSignal): Promise<AccessToken> {
@@ -83,7 +81,7 @@ export class LoginSession implements TokenSession {
     // If many calls are refused at the same time, only the first drops the token; the others get the new token.
     if (this.#current?.generation === refused.generation) {
       this.#current = undefined;
-      if (this.#isDoubtful(refused)) this.#circuit.failed();
+      if (this.#isDoubtful(refused)) this.#circuit.failed(UNUSABLE_TOKEN);
     }
     return this.token(signal);
   }
@@ -104,9 +102,11 @@ export class LoginSession implements TokenSession {
   }
 
   #sharedLogin(): Promise<AccessToken> {
-    this.#running ??= this.#logIn().finally(() => {
-      this.#running = undefined;
-    });
+    this.#running ??= this.#circuit
+      .inTurn(() => this.#logIn())
+      .finally(() => {
+        this.#running = undefined;
+      });
     return this.#running;
   }
 
@@ -131,10 +131,11 @@ export class LoginSession implements TokenSession {
     if (this.#mfaRequired) throw mfaRequired();
     const pausedUntil = this.#circuit.retryAt;
     if (pausedUntil !== undefined) {
+      const { failures, lastFailure: { message = "", status } = {} } = this.#circuit;
       throw unsent(
         "LoginPaused",
-        `logins are paused after ${this.#circuit.failures} failed logins in a row`,
-        { retryAt: pausedUntil },
+        `logins are paused after ${failures} failed logins in a row; the last failure: ${message}`,
+        { retryAt: pausedUntil, ...(status === undefined ? {} : { status }) },
       );
     }
   }
@@ -147,25 +148,15 @@ export class LoginSession implements TokenSession {
       ...(requestId === undefined ? {} : { requestId }),
       ...(retryAt === undefined ? {} : { retryAt }),
     };
-    const isRejected = REJECTIONS.has(error.code);
+    const isRejected = error.sent && !isUnansweredCall(error);
     this.#options.onLogin(isRejected ? "rejected" : "error");
-    if (isRejected) this.#circuit.failed();
+    if (isRejected) this.#circuit.failed({ message, status });
+    // A 404, a 422 or a page in response to a login is not about the objects of the waiting calls.
     throw unsent(isRejected ? "Unauthenticated" : error.code, message, details);
   }
 }
 
-/**
- * Login answers that reject the credentials. The waiting calls get all of them as Unauthenticated: a 404 or 422 of the
- * login is not about the objects of those calls.
- */
-const REJECTIONS: ReadonlySet<IamErrorCode> = new Set([
-  "Unauthenticated",
-  "PermissionDenied",
-  "NotFound",
-  "AlreadyExists",
-  "InvalidArgument",
-  "FailedPrecondition",
-]);
+const UNUSABLE_TOKEN = { message: "the console refused the token of the login", status: 401 };
 
 function mfaRequired(): IamError {
   return unsent(

@@ -17,13 +17,13 @@ const QuotaRecord = z.object({
 });
 
 export interface QuotaPage extends Omit<Listing, "records"> {
-  readonly quotas: readonly Quota[];
+  readonly records: readonly Quota[];
 }
 
 /** One page of listResourceQuotas. */
 export function readQuotaPage(json: Json): QuotaPage {
   const { records, ...position } = readListing(json);
-  return { ...position, quotas: records.map(readQuota) };
+  return { ...position, records: records.map(readQuota) };
 }
 
 function readQuota(record: Json): Quota {

@@ -9,8 +9,13 @@ export type LoginAnswer =
   | { readonly kind: "Token"; readonly token: Redacted }
   | { readonly kind: "MfaRequired" };
 
+/** In characters. Headers are not longer, and each connection keeps its token in memory. */
+const LONGEST_TOKEN = 16_384;
 /** Visible ASCII, which a header transports unchanged. */
-const Token = z.string().regex(/^[\x21-\x7e]+$/);
+const Token = z
+  .string()
+  .max(LONGEST_TOKEN)
+  .regex(/^[\x21-\x7e]+$/);
 
 /** Reads the answer of login. `mfaRequired` decides, even if there is also a token. */
 export function readLogin(json: Json): LoginAnswer {

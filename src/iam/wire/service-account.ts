@@ -1,5 +1,4 @@
 /** Reads service accounts and API keys from the console's answers. */
-import * as z from "zod";
 import { ownEntry } from "../../util/own-entry.ts";
 import { Redacted } from "../../util/redacted.ts";
 import type {
@@ -7,10 +6,12 @@ import type {
   IamServiceAccount,
   IamServiceAccountDetail,
   Json,
-  KeyPair,
+  NewKeyPair,
 } from "../model.ts";
 import { isJsonObject, type JsonObject } from "./json.ts";
-import { payloadOf, readWholeListing } from "./listing.ts";
+import { readLifetime } from "./key-lifetime.ts";
+import { readKeyState } from "./key-state.ts";
+import { payloadOf, readListing, readWholeListing } from "./listing.ts";
 import { ShapeError } from "./shape-error.ts";
 import { isConsoleId, isOneLine, isText } from "./texts.ts";
 
@@ -19,6 +20,8 @@ const MAX_KEYS = 10_000;
 const MAX_KEY_CHARACTERS = 262_144;
 
 const LONGEST_TPN = 1_024;
+/** Names of a list of accounts. */
+const LISTS = ["serviceAccounts", "accounts"];
 
 type IsReadable = (value: unknown) => value is string;
 type Fields<Name extends string> = readonly (readonly [Name, IsReadable])[];
@@ -31,7 +34,7 @@ const ACCOUNT_FIELDS: Fields<Exclude<keyof IamServiceAccount, "saId">> = [
   ["description", isText],
   ["status", isText],
 ];
-const KEY_FIELDS: Fields<keyof IamKeyRecord> = [
+const KEY_FIELDS: Fields<"description" | "status"> = [
   ["description", isText],
   ["status", isText],
 ];
@@ -43,7 +46,13 @@ export function readServiceAccount(json: Json): IamServiceAccount {
 
 /** Reads the answer of listServiceAccounts. It must be the whole list, because the spec shows no parameters. */
 export function readServiceAccounts(json: Json): readonly IamServiceAccount[] {
-  return readWholeListing(json, ["serviceAccounts", "accounts"]).map(readAccountRecord);
+  return readWholeListing(json, LISTS).map(readAccountRecord);
+}
+
+/** One page of listServiceAccounts, if the connection names the parameters of pages. */
+export function readServiceAccountPage(json: Json) {
+  const { records, ...position } = readListing(json, LISTS);
+  return { ...position, records: records.map(readAccountRecord) };
 }
 
 /**
@@ -57,24 +66,35 @@ export function readServiceAccountDetail(json: Json, saId: string): IamServiceAc
   return { ...account, ...readKeys(record) };
 }
 
-const IssuedKey = z.object({
-  keyId: z.string().refine(isConsoleId),
-  secret: z.string().refine(isOneLine),
-});
-
 /**
  * Reads the answer of issueKey. Accepts any two single-line strings as a pair: the spec promises no prefix or length,
  * and refusing the pair would lose a key that exists.
  */
-export function readKeyPair(json: Json): KeyPair {
-  const parsed = IssuedKey.safeParse(recordWith("secret", json));
-  if (!parsed.success) throw new ShapeError("the answer lacks a key pair");
-  return { keyId: parsed.data.keyId, secret: new Redacted(parsed.data.secret) };
+export function readKeyPair(json: Json): NewKeyPair {
+  const record = recordWith("secret", json);
+  if (!isJsonObject(record)) throw new ShapeError("the answer lacks a key pair");
+  const { keyId, secret } = record;
+  if (!isConsoleId(keyId)) throw new ShapeError("the answer lacks a usable keyId");
+  if (typeof secret !== "string") throw new ShapeError("the answer lacks a secret");
+  if (!isOneLine(secret)) throw new ShapeError("the secret in the answer is not a single line");
+  return { keyId, secret: new Redacted(secret), lifetime: readLifetime(record) };
 }
 
-/** The record with `field`: the answer itself, or the payload of its envelope. */
+/**
+ * The record with `field`: the answer itself, the payload of its envelope, or the only member of either. Nothing deeper:
+ * if there are other members, it would be a guess which of them the answer is about.
+ */
 function recordWith(field: string, json: Json): Json {
-  return isJsonObject(json) && ownEntry(json, field) !== undefined ? json : payloadOf(json);
+  const payload = payloadOf(json);
+  const candidates = [json, payload, onlyMemberOf(payload)];
+  return (
+    candidates.find((each) => isJsonObject(each) && ownEntry(each, field) !== undefined) ?? payload
+  );
+}
+
+function onlyMemberOf(payload: Json): Json {
+  const members = isJsonObject(payload) ? Object.values(payload) : [];
+  return members.length === 1 ? (members[0] ?? null) : null;
 }
 
 function readAccountRecord(record: Json): IamServiceAccount {
@@ -109,10 +129,16 @@ function readKeys(record: Json): Pick<IamServiceAccountDetail, "keyIds" | "keyRe
   if (ids.join("").length > MAX_KEY_CHARACTERS) return { keyIds: undefined };
   const records = ids.flatMap((keyId, index) => {
     const entry = entries[index];
-    const shown = isJsonObject(entry) ? readFields(entry, KEY_FIELDS) : {};
+    const shown = isJsonObject(entry) ? readKeyRecord(entry) : {};
     return Object.keys(shown).length === 0 ? [] : [[keyId, shown] as const];
   });
   return records.length === 0 ? { keyIds: ids } : { keyIds: ids, keyRecords: new Map(records) };
+}
+
+function readKeyRecord(entry: JsonObject): IamKeyRecord {
+  const { status, ...record } = readFields(entry, KEY_FIELDS);
+  const state = status === undefined ? undefined : readKeyState(status);
+  return state === undefined ? record : { ...record, state };
 }
 
 function entriesOf(keys: Json | undefined): readonly Json[] | undefined {

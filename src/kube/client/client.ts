@@ -7,6 +7,8 @@ export interface CallOptions {
 export interface WriteOptions extends CallOptions {
   /** Runs admission, quota and validation without storing the object. The answer is as secret as the object. */
   readonly dryRun?: boolean;
+  /** Rejects with BadRequest if the object has unknown fields. */
+  readonly strict?: boolean;
 }
 
 export interface PatchOptions extends WriteOptions {

@@ -222,7 +222,7 @@ class HttpKubeClient implements KubeClient {
   ): Promise<T> {
     const { fieldManager } = this.#options;
     // Without this, the server parses the body a second time to warn about unknown fields.
-    const fieldValidation = "Ignore";
+    const fieldValidation = options.strict ? "Strict" : "Ignore";
     const dryRun = options.dryRun ? { dryRun: "All" } : {};
     const query = { fieldManager, fieldValidation, ...dryRun, ...call.query };
     return asObject(type, call.attempted, await this.#mutate(type, options, { ...call, query }));

@@ -2,10 +2,11 @@
 import type { HttpError, HttpFailure } from "../../http/http.ts";
 import { parseRetryAfter } from "../../http/retry-after.ts";
 import type { Instant } from "../../util/time.ts";
-import { KubeError, type KubeErrorCode } from "../errors.ts";
+import { isKubeError, KubeError, type KubeErrorCode } from "../errors.ts";
 
 const MAX_MESSAGE = 500;
 const TOO_LARGE_VERSION = "ResourceVersionTooLarge";
+const TERMINATING = "NamespaceTerminating";
 
 /** The fields of metav1.Status that the operator reads. */
 interface ServerStatus {
@@ -13,8 +14,8 @@ interface ServerStatus {
   readonly reason?: string;
   readonly message?: string;
   readonly retryAfterSeconds?: number;
-  /** Whether the requested resource version is newer than the server's version. */
-  readonly versionTooLarge: boolean;
+  /** A cause that says more than the reason: a resource version newer than the server's, or a terminating namespace. */
+  readonly cause?: typeof TOO_LARGE_VERSION | typeof TERMINATING;
   /** Whether the object has a different UID than the precondition. */
   readonly uidDiffers: boolean;
 }
@@ -32,7 +33,7 @@ interface ServerRefusal {
 export function toKubeError(refusal: ServerRefusal): KubeError {
   const { attempted, status, headers, serverStatus, now } = refusal;
   const retryAt = parseRetryAfter(headers, now, serverStatus?.retryAfterSeconds);
-  const reason = serverStatus?.versionTooLarge ? TOO_LARGE_VERSION : serverStatus?.reason;
+  const reason = serverStatus?.cause ?? serverStatus?.reason;
   const said = bounded(serverStatus?.message ?? "");
   // The server treats a UID precondition that differs as a change of an immutable field.
   const code = status === 422 && serverStatus?.uidDiffers ? "Conflict" : codeOf(status, reason);
@@ -46,6 +47,11 @@ export function toKubeError(refusal: ServerRefusal): KubeError {
 /** Whether the server does not know a resource version yet: the server lags, or etcd was restored. */
 export function isVersionTooLarge(error: KubeError): boolean {
   return error.reason === TOO_LARGE_VERSION;
+}
+
+/** Whether a new object is refused because its namespace is being deleted or does not exist. */
+export function isNamespaceGone(error: unknown): boolean {
+  return isKubeError(error, "NotFound") || (isKubeError(error) && error.reason === TERMINATING);
 }
 
 /** Whether the server refuses to stream a kind because its cache is not filled yet. Only the message shows this. */
@@ -80,12 +86,17 @@ export function parseStatus(value: unknown): ServerStatus | undefined {
     ...(typeof details.retryAfterSeconds === "number"
       ? { retryAfterSeconds: details.retryAfterSeconds }
       : {}),
-    // Older servers send only the text without a cause. client-go checks both too.
-    versionTooLarge:
-      hasCause(details.causes, "reason", TOO_LARGE_VERSION) ||
-      message?.startsWith("Too large resource version") === true,
+    ...causeOf(details.causes, message),
     uidDiffers: hasCause(details.causes, "field", "metadata.uid"),
   };
+}
+
+function causeOf(causes: unknown, message = ""): Pick<ServerStatus, "cause"> {
+  // Older servers send only the text without a cause. client-go checks both too.
+  const isTooLarge = message.startsWith("Too large resource version");
+  if (isTooLarge || hasCause(causes, "reason", TOO_LARGE_VERSION))
+    return { cause: TOO_LARGE_VERSION };
+  return hasCause(causes, "reason", TERMINATING) ? { cause: TERMINATING } : {};
 }
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

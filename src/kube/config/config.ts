@@ -3,6 +3,8 @@
  * dynamic import, because loading it takes a third of a second and 60 MB. Its HTTP client is not used, because it opens
  * a connection per request.
  */
+import { existsSync } from "node:fs";
+import { delimiter } from "node:path";
 import { getCACertificates } from "node:tls";
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../util/time.ts";
@@ -12,6 +14,8 @@ import { loadPodAccount } from "./pod-account.ts";
 interface KubeEndpointOptions {
   /** Path of a kubeconfig. Absent: the Pod's ServiceAccount, otherwise the default kubeconfig. */
   readonly kubeconfig?: string | undefined;
+  /** The environment's KUBECONFIG, used if `kubeconfig` is absent. */
+  readonly kubeconfigList?: string | undefined;
   readonly context?: string | undefined;
   /** Host and port of the API server if the environment is that of a Pod. */
   readonly podServer?: { readonly host: string; readonly port: string } | undefined;
@@ -31,13 +35,14 @@ export async function loadKubeEndpoint(options: KubeEndpointOptions): Promise<Ku
 }
 
 /** The names of a kubeconfig's contexts; empty if the kubeconfig cannot be read. */
-export async function contextNames(kubeconfig: string | undefined): Promise<readonly string[]> {
+export async function contextNames(
+  options: Pick<KubeEndpointOptions, "kubeconfig" | "kubeconfigList">,
+): Promise<readonly string[]> {
   const { KubeConfig } = await import("@kubernetes/client-node");
-  const config = new KubeConfig();
   try {
-    if (kubeconfig === undefined) config.loadFromDefault();
-    else config.loadFromFile(kubeconfig);
-    return config.getContexts().map(({ name }) => name);
+    return readKubeconfig(KubeConfig, options)
+      .getContexts()
+      .map(({ name }) => name);
   } catch {
     return [];
   }
@@ -70,19 +75,52 @@ async function loadKubeconfig(options: KubeEndpointOptions): Promise<KubeEndpoin
 }
 
 async function loaderOf(options: KubeEndpointOptions): Promise<() => KubeConfig> {
-  const { kubeconfig, context } = options;
+  const { context } = options;
   const { KubeConfig } = await import("@kubernetes/client-node");
   return () => {
-    const config = new KubeConfig();
+    let config: KubeConfig;
     try {
-      if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
-      else config.loadFromDefault();
+      config = readKubeconfig(KubeConfig, options);
     } catch (error) {
       throw unreadable(error);
     }
     if (context !== undefined) config.setCurrentContext(context);
     return config;
   };
+}
+
+/**
+ * The given file; otherwise the listed files, merged as kubectl does: files that do not exist are skipped, and
+ * of several entries with one name, the first counts.
+ */
+function readKubeconfig(
+  Config: typeof KubeConfig,
+  { kubeconfig: file, kubeconfigList: list = "" }: Parameters<typeof contextNames>[0],
+): KubeConfig {
+  const config = new Config();
+  const listed = list.split(delimiter).filter((name) => name !== "");
+  if (file === undefined && listed.length === 0) {
+    config.loadFromDefault();
+    return config;
+  }
+  const files = file === undefined ? listed.filter((name) => existsSync(name)) : [file];
+  if (files.length === 0)
+    throw Object.assign(new Error(`no file of KUBECONFIG exists: ${list}`), { code: "ENOENT" });
+  for (const [index, name] of files.entries()) {
+    if (index === 0) config.loadFromFile(name);
+    else addMissing(config, new Config(), name);
+  }
+  return config;
+}
+
+function addMissing(config: KubeConfig, other: KubeConfig, file: string): void {
+  other.loadFromFile(file);
+  for (const each of other.getClusters())
+    if (config.getCluster(each.name) === null) config.addCluster(each);
+  for (const each of other.getUsers()) if (config.getUser(each.name) === null) config.addUser(each);
+  for (const each of other.getContexts())
+    if (config.getContextObject(each.name) === null) config.addContext(each);
+  if (!config.getCurrentContext()) config.setCurrentContext(other.getCurrentContext());
 }
 
 /** A parser's message quotes the lines around the mistake, which may contain a token. */

@@ -1,5 +1,7 @@
 /** Credentials for the API server, cached for all callers. */
+
 import { isDeepStrictEqual } from "node:util";
+import type { Lookup } from "../../http/resolver.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
 
 export interface TlsMaterial {
@@ -27,6 +29,8 @@ export interface KubeEndpoint {
   readonly proxyUrl: string | undefined;
   /** Namespace of the context, or of the Pod. */
   readonly namespace: string | undefined;
+  /** Resolves the names of the server and the proxy; absent: as the machine does. */
+  readonly lookup?: Lookup;
   /**
    * Read again after a minute, because the kubelet renews tokens and CAs in place. `rejected` are the credentials that
    * got a 401: they are read again at once, unless another caller has done so meanwhile.

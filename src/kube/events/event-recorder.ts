@@ -14,6 +14,8 @@ export interface EventNote {
   readonly action: string;
   /** A sentence under 1 KiB without secrets. */
   readonly note: string;
+  /** Whether it repeats a condition of the object, so it says nothing that matters after the object. */
+  readonly isCondition?: true;
 }
 
 /** Records events with best effort: never fails, never blocks, has bounded memory. */

@@ -1,22 +1,21 @@
 /** Writes events to the API server (events.k8s.io/v1). */
-import type { Log } from "../../util/log.ts";
+import type { Log, LogFields } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
 import { type Clock, toMicroTime } from "../../util/time.ts";
 import { toError } from "../../util/to-error.ts";
 import type { KubeClient } from "../client/client.ts";
+import { isNamespaceGone } from "../client/status.ts";
 import { isKubeError } from "../errors.ts";
 import { type ClusterEvent, eventType } from "../resource-types.ts";
+import { EventQueue, namespaceOf } from "./event-queue.ts";
 import type { EventNote, EventRecorder, EventTarget } from "./event-recorder.ts";
 import { EventCorrelator, type EventLimits, type EventSeries } from "./event-series.ts";
 
 const REPORTING_CONTROLLER = "iam-operator.io/iam-operator";
 
-/** The namespace for events of cluster-scoped objects. */
-const CLUSTER_SCOPED_NAMESPACE = "default";
-
 const MAX_NOTE_BYTES = 1_024;
 const MAX_WORD_BYTES = 128;
-/** Maximum number of series that wait to be written. Each series waits once, however often its event happens. */
+/** Maximum number of series that wait to be written. */
 const MAX_QUEUED = 1_000;
 
 interface EventWriterOptions {
@@ -27,12 +26,17 @@ interface EventWriterOptions {
   readonly random: Random;
   readonly log: Log;
   readonly limits?: EventLimits;
+  /** An object of the operator. Warnings about objects whose namespace is gone are written about this object. */
+  readonly standIn?: EventTarget | undefined;
   /** An event was not written. */
   readonly onDropped?: () => void;
 }
 
 export interface EventWriter extends EventRecorder {
-  /** Resolves when every recorded event was tried, or after `timeoutMs`; the remaining events ignore `Retry-After`. */
+  /**
+   * Resolves when every recorded event was tried, or after `timeoutMs`. From the second half of that time on,
+   * events ignore `Retry-After`.
+   */
   flush(timeoutMs: number): Promise<void>;
 }
 
@@ -43,7 +47,7 @@ export interface EventWriter extends EventRecorder {
 export function createEventWriter(options: EventWriterOptions): EventWriter {
   const { clock, log, onDropped = () => undefined } = options;
   const correlator = new EventCorrelator(clock, options.limits);
-  const queue = new Set<EventSeries>();
+  const queue = new EventQueue(MAX_QUEUED);
   const stopped = new AbortController();
   let writing: Promise<void> | undefined;
 
@@ -51,12 +55,19 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
     const { signal } = stopped;
     if (time > clock.now()) await clock.sleep(time - clock.now(), signal).catch(() => undefined);
   };
+  /** The log names what the event names, because a Warning may be the only trace of what it is about. */
+  const drop = (series: EventSeries, error?: unknown) => {
+    onDropped();
+    const err = error === undefined ? undefined : toError(error);
+    if (series.event.type === "Warning")
+      log.warn({ ...logged(series), err }, "could not write an event");
+    else log.debug({ ...logged(series), err }, "could not write an event");
+  };
   const drain = async () => {
-    for (const series of queue) {
-      queue.delete(series);
-      await write(options, series).catch((error: unknown) => {
-        onDropped();
-        log.debug({ err: toError(error) }, "could not write an event");
+    for (let series = queue.next(); series !== undefined; series = queue.next()) {
+      const tried = series;
+      await writeSomewhere(options, series).catch((error: unknown) => {
+        drop(tried, error);
         return waitUntil(isKubeError(error) ? (error.retryAt ?? 0) : 0);
       });
     }
@@ -66,23 +77,52 @@ export function createEventWriter(options: EventWriterOptions): EventWriter {
   return {
     record(target, event) {
       const series = correlator.add(target, event);
-      if (series === undefined || (queue.size >= MAX_QUEUED && !queue.has(series))) {
+      if (series === undefined) {
         onDropped();
         return;
       }
-      queue.add(series);
+      const dropped = queue.add(series);
+      if (dropped !== undefined) drop(dropped);
       // In a microtask, so that the caller's reconcile continues first.
       writing ??= Promise.resolve().then(drain);
     },
     async flush(timeoutMs) {
       if (writing === undefined) return;
       const limit = new AbortController();
-      const timeout = clock.sleep(timeoutMs, limit.signal).catch(() => undefined);
-      await Promise.race([writing, timeout]);
+      const elapsed = (ms: number) => clock.sleep(ms, limit.signal).catch(() => undefined);
+      const unpaused = elapsed(timeoutMs / 2).then(() => stopped.abort());
+      await Promise.race([writing, elapsed(timeoutMs)]);
       limit.abort();
-      stopped.abort();
+      await unpaused;
+      for (let left = queue.next(); left !== undefined; left = queue.next()) drop(left);
     },
   };
+}
+
+/** An event in a namespace that is gone cannot be read, even if what it is about stays in the console. */
+async function writeSomewhere(options: EventWriterOptions, series: EventSeries): Promise<void> {
+  try {
+    await write(options, series);
+  } catch (error) {
+    const { standIn, log } = options;
+    const { target, event, count } = series;
+    const isNews = event.type === "Warning" && event.isCondition !== true;
+    if (standIn === undefined || !isNews || !isNamespaceGone(error)) throw error;
+    log.warn({ ...logged(series) }, "the namespace of an event is gone");
+    const named = { ...event, note: `${nameOf(target)}: ${event.note}` };
+    const beside = toEvent(options, { target: standIn, event: named, count, name: undefined });
+    await options.client.create(eventType, { ...beside, related: referenceOf(target) });
+  }
+}
+
+function nameOf(target: EventTarget): string {
+  return `${target.kind} ${namespaceOf(target)}/${target.metadata.name}`;
+}
+
+/** The fields of a log line about the event. */
+function logged({ target: { kind, metadata }, event: { reason, note } }: EventSeries): LogFields {
+  const { namespace, name } = metadata;
+  return { kind, namespace, name, reason, note };
 }
 
 async function write(options: EventWriterOptions, series: EventSeries): Promise<void> {
@@ -121,17 +161,15 @@ function toEvent(options: EventWriterOptions, { target, event, count }: EventSer
     reportingController: REPORTING_CONTROLLER,
     reportingInstance: bounded(instance, MAX_WORD_BYTES),
     ...words(event),
-    regarding: {
-      apiVersion: target.apiVersion,
-      kind: target.kind,
-      namespace: target.metadata.namespace,
-      name: target.metadata.name,
-      uid: target.metadata.uid,
-      resourceVersion: target.metadata.resourceVersion,
-    },
+    regarding: referenceOf(target),
     // The event happened again before it was first written.
     ...(count > 1 ? { series: { count, lastObservedTime: now } } : {}),
   };
+}
+
+function referenceOf({ apiVersion, kind, metadata }: EventTarget) {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  return { apiVersion, kind, namespace, name, uid, resourceVersion };
 }
 
 function words({ type, reason, action, note }: EventNote) {
@@ -141,10 +179,6 @@ function words({ type, reason, action, note }: EventNote) {
     action: bounded(action, MAX_WORD_BYTES),
     note: bounded(note, MAX_NOTE_BYTES),
   };
-}
-
-function namespaceOf({ metadata }: EventTarget): string {
-  return metadata.namespace ?? CLUSTER_SCOPED_NAMESPACE;
 }
 
 /** A valid name that starts with the object's name, as people expect. */

@@ -113,7 +113,9 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
   subscribe(listener: (change: StoreChange<T>) => void): () => void {
     const subscription = (change: StoreChange<T>) => listener(change);
     this.#listeners.add(subscription);
-    return () => void this.#listeners.delete(subscription);
+    return () => {
+      this.#listeners.delete(subscription);
+    };
   }
 
   openScope(namespace: string): StoreWriter<T> {

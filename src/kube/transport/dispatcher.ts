@@ -1,7 +1,7 @@
 import { createSecureContext, type SecureContext } from "node:tls";
 import { buildConnector, type Dispatcher, Pool, ProxyAgent } from "undici";
 import { HttpError } from "../../http/http.ts";
-import { servedAs, withoutAddressAsName } from "../../http/server-name.ts";
+import { servedAs, servedAtHost, withCanonicalName } from "../../http/server-name.ts";
 import { SECOND } from "../../util/time.ts";
 import type { KubeEndpoint, TlsMaterial } from "../config/credentials.ts";
 
@@ -13,14 +13,14 @@ const TCP_KEEP_ALIVE_MS = 30 * SECOND;
 
 /** Connections to the API server, without timeouts for answers: every caller has its own limit. */
 export function createDispatcher(
-  { server, proxyUrl }: KubeEndpoint,
+  { server, proxyUrl, lookup }: KubeEndpoint,
   tls: TlsMaterial,
   connections: number,
 ): Dispatcher {
   const { origin, protocol } = new URL(server);
   const tlsOptions = {
     ...(protocol === "https:" ? { secureContext: secureContextOf(tls) } : {}),
-    ...(tls.serverName === undefined ? {} : servedAs(tls.serverName)),
+    ...(tls.serverName === undefined ? servedAtHost(server) : servedAs(tls.serverName)),
     rejectUnauthorized: !tls.insecure,
   };
   const connect = {
@@ -28,6 +28,7 @@ export function createDispatcher(
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
     autoSelectFamily: true,
+    ...(lookup === undefined ? {} : { lookup }),
   };
   const common = {
     connections,
@@ -45,7 +46,7 @@ export function createDispatcher(
       connectTimeout: CONNECT_MS,
       requestTls: tlsOptions,
       clientFactory: (url) =>
-        new Pool(url, { connect: withoutAddressAsName(buildConnector(connect)) }),
+        new Pool(url, { connect: withCanonicalName(buildConnector(connect)) }),
     });
   }
   return new Pool(origin, { ...common, connect: { ...connect, ...tlsOptions } });

@@ -22,7 +22,7 @@ export class RenewingPool {
     if (this.#current?.tls === tls) return this.#current.dispatcher;
     const dispatcher = createDispatcher(this.#endpoint, tls, this.#connections);
     // Running calls end on the old connections.
-    void this.close();
+    this.close().catch(() => undefined);
     this.#current = { tls, dispatcher };
     return dispatcher;
   }
@@ -32,7 +32,9 @@ export class RenewingPool {
     const dispatcher = this.#current?.dispatcher;
     this.#current = undefined;
     if (dispatcher === undefined) return;
-    const cancel = this.#clock.setTimer(CLOSE_MS, () => void dispatcher.destroy());
+    const cancel = this.#clock.setTimer(CLOSE_MS, () => {
+      dispatcher.destroy().catch(() => undefined);
+    });
     await dispatcher.close().catch(() => undefined);
     cancel();
   }

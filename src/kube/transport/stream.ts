@@ -17,7 +17,7 @@ export async function openOnce(
 ): Promise<OpenedStream> {
   const close = () => {
     onClose();
-    void dispatcher.destroy();
+    dispatcher.destroy().catch(() => undefined);
   };
   // The caller may abort without reading the body.
   signal.addEventListener("abort", close, { once: true });

@@ -127,7 +127,9 @@ async function openStream(
       const headers = { ...call.headers, ...credentials.headers };
       const dispatcher = createDispatcher(options.endpoint, credentials.tls, 1);
       streams.add(dispatcher);
-      const onClose = () => void streams.delete(dispatcher);
+      const onClose = () => {
+        streams.delete(dispatcher);
+      };
       return openOnce(dispatcher, { ...call, headers }, deadline.signal, onClose);
     });
   try {

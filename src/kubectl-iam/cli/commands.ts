@@ -32,7 +32,7 @@ export const commands: readonly CommandSpec[] = [
     usage: "expiring",
     group: "Look",
     summary: "List keys that expire soon, and whether they are renewed by themselves.",
-    details: ["Exits with status 1 if an object is not ready."],
+    details: ["Exits with status 1 if a listed key is not renewed by itself."],
     options: [...scopeOptions, "output", "within"],
     examples: ["expiring -A --within 30d"],
     load: () => import("../commands/expiring.ts"),
@@ -81,7 +81,8 @@ export const commands: readonly CommandSpec[] = [
       "Show the changes in the console that applying objects would make, and change nothing.",
     details: [
       "Plans as the operator would, with your permissions: it reads the cluster and the Secret of the connection, logs in to the console, and reads there. The operator need not run.",
-      "Exits with status 1 if something would change, and with more than 1 if the result is unknown.",
+      "First asks the API server by a dry run whether it would accept each object; without permission for that, the schemas of this program decide, and a line says so.",
+      "Exits with status 1 if something would change or an object would not be ready, with 3 if an object would be refused, and with 4 if the result is unknown.",
     ],
     options: [...clusterOptions, "operatorNamespace", "output", "filename", "kustomize"],
     examples: ["diff -f team-a.yaml", "diff -k overlays/production -o json"],
@@ -167,7 +168,7 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "resume [object...]",
     group: "Act",
-    summary: "Let the operator write for suspended objects again.",
+    summary: "Resume the reconciliation of suspended objects.",
     details: ["Says which rotation was requested meanwhile: it happens now. Waits for it."],
     options: actOnMany,
     completes: "object",

@@ -3,6 +3,7 @@ import type { CommandSpec } from "./command.ts";
 import { commands } from "./commands.ts";
 import { scripts } from "./completion-scripts.ts";
 import type { Io } from "./io.ts";
+import { withCommandFirst, withoutOptions } from "./leading-options.ts";
 import { nameOf, type OptionName, options } from "./options.ts";
 
 interface Candidate {
@@ -30,8 +31,9 @@ async function candidatesFor(
   last: string,
   io: Io,
 ): Promise<readonly Candidate[]> {
-  const spec = commandOf(before);
-  if (spec === undefined) return subcommands(before.filter((word) => !word.startsWith("-")));
+  const ordered = withCommandFirst(before);
+  const spec = commandOf(ordered);
+  if (spec === undefined) return subcommands(withoutOptions(before));
   const option = spec.options.find(
     (name) => takesValue(name) && names(name).includes(before.at(-1) ?? ""),
   );

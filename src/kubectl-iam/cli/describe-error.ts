@@ -3,7 +3,7 @@ import { IamError } from "../../iam/errors.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { toError } from "../../util/to-error.ts";
 import { clean } from "../view/screen.ts";
-import { type ExitCode, exitCode, Failure, UsageError } from "./errors.ts";
+import { type ExitCode, exitCode, Failure, Unknown, UsageError } from "./errors.ts";
 
 interface Ending {
   readonly message: string;
@@ -11,6 +11,8 @@ interface Ending {
 }
 
 export function describeError(thrown: unknown): Ending {
+  if (thrown instanceof Unknown)
+    return { message: describeError(thrown.cause).message, code: exitCode.unknown };
   const error = toError(thrown);
   const code = error instanceof UsageError ? exitCode.usage : exitCode.failed;
   return { message: clean(sentenceOf(error)), code };

@@ -7,6 +7,8 @@ export const exitCode = {
   usage: 2,
   /** The command failed, was declined, or timed out. */
   failed: 3,
+  /** `diff`, `orphans`: the result is unknown, because something cannot be or is not yet read. */
+  unknown: 4,
 } as const;
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];
 
@@ -18,4 +20,13 @@ export class UsageError extends Error {
 /** The command failed; the message is a whole sentence for the user. */
 export class Failure extends Error {
   override readonly name = "Failure";
+}
+
+/** The result is unknown because of `cause`, which has the message. */
+export class Unknown extends Error {
+  override readonly name = "Unknown";
+
+  constructor(cause: unknown) {
+    super("unknown", { cause });
+  }
 }

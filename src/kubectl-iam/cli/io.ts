@@ -17,7 +17,7 @@ export interface Io {
   readonly hasProgress: boolean;
   /** One line that the next one replaces; prints nothing without a terminal. `undefined` removes the line. */
   progress(text: string | undefined): void;
-  /** Reads standard input to its end. */
+  /** Reads standard input to its end. Throws UsageError if it is not UTF-8 text. */
   readInput(): Promise<string>;
   /** Asks on the terminal. A hidden answer is not shown while it is typed. */
   ask(question: string, options?: { readonly hidden?: boolean }): Promise<string>;

@@ -104,7 +104,7 @@ export const options = {
     "User whose permissions are checked; defaults to the ServiceAccount of the operator's Deployment.",
   ),
   within: span("--within <time>", "How far to look ahead, such as 14d or 36h; default 14d."),
-  top: count("--top <count>", "Only the fullest, so many of them."),
+  top: count("--top <count>", "Show only this many, the fullest first."),
   client: flag("--client", "Only the plugin's own version."),
   previous: flag("-p, --previous", "Of the containers that ended before."),
   since: span("--since <time>", "Only lines of this period, such as 10m."),
@@ -120,7 +120,7 @@ export const options = {
   export: flag("--export", "Print the manifest instead of creating the object."),
   all: flag("--all", "Every object of the namespace, or with -A of all namespaces."),
   for: text("--for <kind/name>", "Only events about this object, such as iamkey/ci-bot-key."),
-  watch: flag("-w, --watch", "Go on, and print what changes."),
+  watch: flag("-w, --watch", "Print the table again every two seconds."),
   wait: flag("--no-wait", "Return as soon as the change is requested."),
   timeout: span("--timeout <time>", "How long to wait at most, such as 5m; default 10m."),
   dryRun: choice<DryRun>(

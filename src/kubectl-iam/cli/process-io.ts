@@ -1,9 +1,11 @@
 import { basename } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 import { systemClock } from "../../util/time.ts";
+import { decodeUtf8 } from "../../util/utf8.ts";
 import { escapeControls } from "../view/screen.ts";
+import { UsageError } from "./errors.ts";
 import type { Io } from "./io.ts";
 
 const NARROWEST = 40;
@@ -26,15 +28,23 @@ export function processIo(process: NodeJS.Process): Io {
     hasColor: stdout.isTTY && stdout.hasColors(),
     hasProgress,
     isInteractive: stdin.isTTY && stderr.isTTY,
-    print: (line) => void stdout.write(`${asCalled(escapeControls(line))}\n`),
-    note: (line) => void stderr.write(`${asCalled(escapeControls(line))}\n`),
+    print: (line) => {
+      stdout.write(`${asCalled(escapeControls(line))}\n`);
+    },
+    note: (line) => {
+      stderr.write(`${asCalled(escapeControls(line))}\n`);
+    },
     progress: (line) => {
       if (hasProgress)
         stderr.write(
           `${ERASE_LINE}${escapeControls(line ?? "").slice(0, (stderr.columns || 80) - 1)}`,
         );
     },
-    readInput: () => text(stdin),
+    readInput: async () => {
+      const decoded = decodeUtf8(await buffer(stdin));
+      if (decoded.ok) return decoded.text;
+      throw new UsageError(`standard input must be UTF-8 text, not ${decoded.found}`);
+    },
     ask: (question, options) => ask(process, question, options?.hidden === true),
     interrupted: interrupted.signal,
   };

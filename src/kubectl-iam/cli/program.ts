@@ -5,11 +5,12 @@ import type { CommandSpec } from "./command.ts";
 import { commands } from "./commands.ts";
 import { type ExitCode, exitCode, UsageError } from "./errors.ts";
 import type { Io } from "./io.ts";
+import { withCommandFirst } from "./leading-options.ts";
 import { type OptionName, type Options, options } from "./options.ts";
 
 const NAME = "kubectl iam";
 const ENDINGS = `
-Exit status: 0 done; 1 found something, such as a difference or an unready object; 2 the command line is wrong and nothing was changed; 3 failed, declined or not done in time.`;
+Exit status: 0 done; 1 found something, such as a difference or an unready object; 2 the command line is wrong and nothing was changed; 3 failed, declined or not done in time; 4 cannot tell (diff, orphans).`;
 
 /** Runs one command line; returns the exit status. Throws UsageError, and any error of the command. */
 export async function runProgram(args: readonly string[], io: Io): Promise<ExitCode> {
@@ -22,7 +23,9 @@ export async function runProgram(args: readonly string[], io: Io): Promise<ExitC
     return exitCode.ok;
   }
   // As for kubectl, the value is optional and is never the next word.
-  const words = args.map((word) => (word === "--dry-run" ? "--dry-run=client" : word));
+  const words = withCommandFirst(
+    args.map((word) => (word === "--dry-run" ? "--dry-run=client" : word)),
+  );
   try {
     await program.parseAsync(words, { from: "user" });
   } catch (error) {

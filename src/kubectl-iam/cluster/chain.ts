@@ -4,7 +4,7 @@ import { type AnyObject, typeOf } from "./kinds.ts";
 import { unlessForbidden } from "./read.ts";
 import { refsOf } from "./relations.ts";
 import type { Missing } from "./wait.ts";
-import { type Chain, whyHeld } from "./why-held.ts";
+import { type Chain, whyHeld, whyHeldByReport } from "./why-held.ts";
 
 /** Leaves out objects that cannot be read. Rejects with KubeError. */
 export async function readChain({ kube }: Cluster, object: AnyObject): Promise<Chain> {
@@ -27,11 +27,22 @@ export async function readChain({ kube }: Cluster, object: AnyObject): Promise<C
   return { object, account: account as AnyObject, connection: connection as AnyObject };
 }
 
+const UNSEEN: Missing = { text: "waiting for the operator" };
+
 /** Why the work on an object is not done; `unseen` if its statuses do not tell. Rejects with KubeError. */
 export async function causeOfDelay(
   cluster: Cluster,
   object: AnyObject,
-  unseen: Missing = { text: "waiting for the operator" },
+  unseen: Missing = UNSEEN,
 ): Promise<Missing> {
   return whyHeld(await readChain(cluster, object)) ?? unseen;
+}
+
+/** The same for a change that neither `spec.suspend` nor a plan holds up. */
+export async function reportedCauseOfDelay(
+  cluster: Cluster,
+  object: AnyObject,
+  unseen: Missing = UNSEEN,
+): Promise<Missing> {
+  return whyHeldByReport(await readChain(cluster, object)) ?? unseen;
 }

@@ -1,5 +1,4 @@
 /** The cluster of a command. Only this file knows how to reach the API server. */
-import { delimiter } from "node:path";
 import type { KubeApi } from "../../kube/client/api-call.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { createKubeClient } from "../../kube/client/http-kube-client.ts";
@@ -48,6 +47,7 @@ async function endpointOf({ clock, environment }: Io, options: Options): Promise
   try {
     return await loadKubeEndpoint({
       kubeconfig,
+      kubeconfigList: environment.KUBECONFIG,
       context,
       clock,
       ...(isInPod ? { podServer: { host, port } } : {}),
@@ -63,10 +63,10 @@ async function endpointOf({ clock, environment }: Io, options: Options): Promise
 /** For a context that does not exist, lists the existing contexts. */
 async function missingContext(
   { kubeconfig, context }: Options,
-  environment: Io["environment"],
+  { KUBECONFIG: kubeconfigList }: Io["environment"],
 ): Promise<string | undefined> {
   if (context === undefined) return undefined;
-  const names = await contextNames(kubeconfig ?? environment.KUBECONFIG?.split(delimiter)[0]);
+  const names = await contextNames({ kubeconfig, kubeconfigList });
   if (names.length === 0 || names.includes(context)) return undefined;
   return `context ${context} does not exist; the kubeconfig has ${names.join(", ")}`;
 }

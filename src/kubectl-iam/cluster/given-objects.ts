@@ -4,18 +4,21 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { kinds } from "../../api/kinds.ts";
+import { API_VERSION, GROUP } from "../../api/meta.ts";
 import type { ObjectMeta } from "../../util/object-meta.ts";
 import { toError } from "../../util/to-error.ts";
 import type { Invocation } from "../cli/command.ts";
 import { UsageError } from "../cli/errors.ts";
+import { isCustomResource, kindOf } from "./kinds.ts";
 
-interface FileObject {
+export interface FileObject {
+  readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: ObjectMeta;
   readonly spec?: unknown;
 }
 
-/** Throws UsageError if a file does not exist or is not valid. */
+/** Throws UsageError if a file does not exist or is not valid, or if the operator's API serves no such kind. */
 export async function readObjects(invocation: Invocation): Promise<readonly FileObject[]> {
   const texts = await readTexts(invocation);
   const { loadAll } = await import("js-yaml");
@@ -75,11 +78,26 @@ async function built(folder: string): Promise<Text> {
 /** Replaces a list, such as the output of `kubectl get -o yaml`, by its items. */
 function itemsOf(document: unknown, file: string): readonly FileObject[] {
   if (document === null || document === undefined) return [];
-  const { kind, metadata, items } = document as Partial<FileObject & { items: unknown[] }>;
+  const { apiVersion, kind, metadata, items } = document as Partial<
+    FileObject & { items: unknown[] }
+  >;
   if (Array.isArray(items)) return items.flatMap((item) => itemsOf(item, file));
   if (typeof kind !== "string" || typeof metadata?.name !== "string")
     throw new UsageError(`${file} holds a document without a kind or a name${hintFor(kind, file)}`);
+  if (typeof apiVersion !== "string")
+    throw new UsageError(`${file}: ${kind} ${metadata.name} lacks an apiVersion`);
+  if (apiVersion.split("/")[0] === GROUP) checkServed(apiVersion, kind, metadata.name, file);
   return [document as FileObject];
+}
+
+function checkServed(apiVersion: string, kind: string, name: string, file: string): void {
+  if (isCustomResource({ apiVersion, kind })) return;
+  const served = kinds.map((each) => each.kind);
+  const meant = served.find((each) => each.toLowerCase() === kind.toLowerCase());
+  const hint = meant === undefined ? "" : `; write ${API_VERSION} ${meant}`;
+  throw new UsageError(
+    `${file}: ${kind} ${name} of ${apiVersion} is not served${hint} (served by ${API_VERSION}: ${served.join(", ")})`,
+  );
 }
 
 function hintFor(kind: unknown, file: string): string {
@@ -88,9 +106,9 @@ function hintFor(kind: unknown, file: string): string {
 
 /** Puts the object into `namespace` unless the object names its own. */
 export function placed(object: FileObject, namespace: string): FileObject {
-  const isCluster =
-    object.kind === "Namespace" ||
-    kinds.some(({ kind, scope }) => kind === object.kind && scope === "Cluster");
+  const isCluster = isCustomResource(object)
+    ? kindOf(object.kind).scope === "Cluster"
+    : object.kind === "Namespace";
   const metadata = isCluster ? object.metadata : { namespace, ...object.metadata };
   return { ...object, metadata };
 }

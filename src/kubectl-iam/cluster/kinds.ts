@@ -2,7 +2,7 @@
 import type { Condition } from "../../api/conditions.ts";
 import type { Kind } from "../../api/kind.ts";
 import { type KindName, type Kinds, kinds } from "../../api/kinds.ts";
-import { GROUP, VERSION } from "../../api/meta.ts";
+import { API_VERSION, GROUP, VERSION } from "../../api/meta.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import { UsageError } from "../cli/errors.ts";
 
@@ -32,6 +32,14 @@ export function kindOf(name: string): Kind {
   const found = kinds.find(({ kind }) => kind === name);
   if (found === undefined) throw new Error(`unknown kind ${name}`);
   return found;
+}
+
+/** Whether the object is of the group, the version and a kind of the operator. */
+export function isCustomResource({
+  apiVersion,
+  kind,
+}: Pick<KubeObject, "apiVersion" | "kind">): boolean {
+  return apiVersion === API_VERSION && kinds.some((each) => each.kind === kind);
 }
 
 /** An object as a user names it. */
@@ -95,9 +103,13 @@ function parseKind(text: string): KindName {
   throw new UsageError(`"${text}" is none of the operator's kinds: ${known}`);
 }
 
+export function isObjectName(name: string): boolean {
+  return /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name);
+}
+
 /** Throws UsageError if no object can have this name. */
 export function checkName(name: string): string {
-  if (/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) return name;
+  if (isObjectName(name)) return name;
   throw new UsageError(
     `"${name}" is not a valid object name: use lower-case letters, digits, '-' and '.', such as ci-bot`,
   );

@@ -42,8 +42,12 @@ function keysOf({ metadata, status }: ApiKey): readonly LiveKey[] {
       ? []
       : [{ keyId: pending.keyId, where: `${name}, not delivered yet`, isManaged: false }]),
     ...superseded
-      .filter(({ state }) => state === "Live")
-      .map(({ keyId }) => ({ keyId, where: `${name}, superseded`, isManaged: true })),
+      .filter(({ state }) => state === "Live" || state === "Unknown")
+      .map(({ keyId, state }) => ({
+        keyId,
+        where: `${name}, superseded${state === "Live" ? "" : "; whether it still works is unknown"}`,
+        isManaged: true,
+      })),
     ...orphaned.map(({ keyId, attemptId }) => ({
       keyId: keyId ?? `attempt ${attemptId}`,
       where: `${name}, orphaned`,

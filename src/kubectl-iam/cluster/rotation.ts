@@ -1,12 +1,12 @@
 /** A requested rotation that is not complete. */
 import type { ApiKey } from "../../api/api-key.ts";
+import { isHandledRotation } from "../../api/handled-rotations.ts";
 import { annotations } from "../../api/meta.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
-import { causeOfDelay, readChain } from "./chain.ts";
+import { causeOfDelay } from "./chain.ts";
 import type { Cluster } from "./cluster.ts";
 import type { AnyObject } from "./kinds.ts";
 import type { Missing } from "./wait.ts";
-import { whyHeld } from "./why-held.ts";
 
 interface PendingRotation {
   /** ` at 2026-11-24T09:00:00Z`; empty if the annotation is not a time. */
@@ -17,7 +17,7 @@ interface PendingRotation {
 /** Pure. */
 export function pendingRotation({ metadata, status }: ApiKey): PendingRotation | undefined {
   const token = metadata.annotations?.[annotations.rotateRequestedAt];
-  const isNew = token !== undefined && token !== status?.lastHandledRotateAt;
+  const isNew = token !== undefined && !isHandledRotation(status ?? {}, token);
   if (!isNew && status?.rotationPending !== true) return undefined;
   const time = parseInstant(token);
   return { text: time === undefined ? "" : ` at ${toIso8601(time)}`, time };
@@ -25,8 +25,8 @@ export function pendingRotation({ metadata, status }: ApiKey): PendingRotation |
 
 /**
  * What a requested rotation still waits for: the operator, the key, the Secret, the Pods. A request counts as handled
- * when its attempt is recorded, so the rotation is complete only when the current key is not `before`. Rejects with
- * KubeError.
+ * when its attempt is recorded, so the rotation is complete only when the current key is not `before`. A status names a
+ * key only when its Secret holds it. Rejects with KubeError.
  */
 export async function rotationMissing(
   cluster: Cluster,
@@ -42,8 +42,6 @@ export async function rotationMissing(
     const cause = await causeOfDelay(cluster, apiKey as AnyObject);
     return { ...cause, text: `the new key is not issued yet: ${cause.text}` };
   }
-  const held = whyHeld(await readChain(cluster, apiKey as AnyObject));
-  if (held !== undefined) return held;
   if (consumers !== undefined && consumers.stale > 0)
     return { text: `${consumers.stale} of ${consumers.pods} Pods use an older key` };
   return undefined;

@@ -42,11 +42,19 @@ function resumedMissing(
   return object.kind === "ApiKey" ? rotationMissing(cluster, object as ApiKey) : undefined;
 }
 
+const suspendWarnings: Partial<Record<KindName, (name: string) => string>> = {
+  ServiceAccount: (name) =>
+    `The ApiKeys of ${name} are not suspended: their keys are still issued and rotated.`,
+  Connection: withoutCalls,
+  ClusterConnection: withoutCalls,
+};
+
+function withoutCalls(name: string): string {
+  return `While ${name} is suspended, revoke-access does not unbind anything.`;
+}
+
 function warningFor(object: AnyObject, suspend: boolean): string | undefined {
-  if (suspend)
-    return object.kind === "ServiceAccount" || isConnection(object.kind as KindName)
-      ? `While ${nameOf(object)} is suspended, revoke-access does not unbind anything.`
-      : undefined;
+  if (suspend) return suspendWarnings[object.kind as KindName]?.(nameOf(object));
   const requested = object.kind === "ApiKey" ? pendingRotation(object as ApiKey) : undefined;
   return (
     requested &&

@@ -1,6 +1,7 @@
 /** Why the operator does not make progress with an object: ordered rules over the objects' statuses. Pure. */
 import { isTrue } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
+import { isPlanOnly } from "../../api/plan-only.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { type AnyObject, commandAbout, nameOf } from "./kinds.ts";
 import type { Missing } from "./wait.ts";
@@ -14,9 +15,10 @@ export interface Chain {
 }
 
 type Rule = (chain: Chain) => Missing | undefined;
+type Pick = (chain: Chain) => AnyObject | undefined;
 
 const suspended =
-  (pick: (chain: Chain) => AnyObject | undefined): Rule =>
+  (pick: Pick): Rule =>
   (chain) => {
     const object = pick(chain);
     if (object?.spec?.suspend !== true) return undefined;
@@ -27,7 +29,7 @@ const suspended =
   };
 
 const notReady =
-  (pick: (chain: Chain) => AnyObject | undefined): Rule =>
+  (pick: Pick): Rule =>
   (chain) => {
     const object = pick(chain);
     if (object === undefined) return undefined;
@@ -39,7 +41,7 @@ const notReady =
 
 /** A False condition other than Ready says why nothing happens, although the object can be used. */
 const refuses =
-  (pick: (chain: Chain) => AnyObject | undefined, ...types: readonly string[]): Rule =>
+  (pick: Pick, ...types: readonly string[]): Rule =>
   (chain) => {
     const found = pick(chain)?.status?.conditions?.find(
       ({ type, status }) => status === "False" && types.includes(type),
@@ -51,17 +53,15 @@ const itself = ({ object }: Chain) => object;
 const account = (chain: Chain) => chain.account;
 const connection = (chain: Chain) => chain.connection;
 
-const rules: readonly Rule[] = [
+const pauses: readonly Rule[] = [
   suspended(itself),
   ({ object }) =>
-    object.metadata.annotations?.[annotations.planOnly] === "true"
+    isPlanOnly(object)
       ? { text: `the annotation ${annotations.planOnly} holds it back`, isFinal: true }
       : undefined,
-  suspended(account),
-  suspended(connection),
-  notReady(connection),
-  refuses(connection, "Authenticated", "ConsoleAvailable", "Available"),
-  notReady(account),
+];
+
+const reports: readonly Rule[] = [
   notReady(itself),
   refuses(itself, "IssuanceAllowed", "Verified"),
   // The object is ready, but something prevents progress, such as a console that is down.
@@ -73,6 +73,14 @@ const rules: readonly Rule[] = [
   },
 ];
 
+/** Causes outside the object. They count only if the object itself reports that it is held up. */
+const causes: readonly Rule[] = [
+  suspended(connection),
+  notReady(connection),
+  refuses(connection, "Authenticated", "ConsoleAvailable", "Available"),
+  notReady(account),
+];
+
 const SETTLED: ReadonlySet<string> = new Set([
   "KeyDelivered",
   "Created",
@@ -82,8 +90,18 @@ const SETTLED: ReadonlySet<string> = new Set([
   "Authenticated",
 ]);
 
-/** `undefined`: no object reports a problem, so the operator has not looked yet. */
+/** `undefined`: the object reports no problem, so the operator has not looked yet. */
 export function whyHeld(chain: Chain): Missing | undefined {
+  return first(pauses, chain) ?? whyHeldByReport(chain);
+}
+
+/** Leaves out `spec.suspend` and plans, which do not hold up everything: access is revoked regardless. */
+export function whyHeldByReport(chain: Chain): Missing | undefined {
+  const report = first(reports, chain);
+  return report && (first(causes, chain) ?? report);
+}
+
+function first(rules: readonly Rule[], chain: Chain): Missing | undefined {
   for (const rule of rules) {
     const found = rule(chain);
     if (found !== undefined) return found;

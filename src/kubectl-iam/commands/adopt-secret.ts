@@ -2,7 +2,7 @@
  * `adopt-secret`: sets both consents by which an ApiKey adopts a Secret: the Secret's label and
  * `spec.secret.onExisting`.
  */
-import { labels } from "../../api/meta.ts";
+import { apiKeyLabel, labels } from "../../api/meta.ts";
 import { secretType } from "../../kube/resource-types.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
@@ -38,7 +38,7 @@ export async function run(invocation: Invocation): Promise<void> {
       label: `secret/${secretName}`,
       namespace,
       name: secretName,
-      patch: { metadata: { labels: { [labels.apiKey]: name } } },
+      patch: { metadata: { labels: { [labels.apiKey]: apiKeyLabel(name) } } },
       done: "labelled",
     },
     changeOf(apiKey, { spec: { secret: { onExisting: "Adopt" } } }, "adopts it"),

@@ -1,16 +1,20 @@
 /** `diff`: shows what applying objects would change in the console. */
+import { API_VERSION } from "../../api/meta.ts";
 import type { ObjectPlan } from "../../app/plan/plan-objects.ts";
 import { toKubeReader } from "../../kube/client/reader.ts";
+import { isKubeError } from "../../kube/errors.ts";
 import { systemRandom } from "../../util/random.ts";
+import { truncateList } from "../../util/truncate-list.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { openCluster } from "../cluster/cluster.ts";
-import { placed, readObjects } from "../cluster/given-objects.ts";
-import { toText } from "../cluster/kinds.ts";
+import { type ExitCode, exitCode, Unknown, UsageError } from "../cli/errors.ts";
+import { type Cluster, openCluster } from "../cluster/cluster.ts";
+import { type FileObject, placed, readObjects } from "../cluster/given-objects.ts";
+import { isCustomResource, nameOf, toText } from "../cluster/kinds.ts";
 import { operatorNamespace } from "../cluster/operator.ts";
+import { judge } from "../cluster/verdict.ts";
 import { proxyOf } from "../console/target.ts";
 import { userAgent } from "../user-agent.ts";
-import { isStructured, printTable } from "../view/output.ts";
+import { printTable } from "../view/output.ts";
 import type { Column } from "../view/table.ts";
 
 interface Row {
@@ -30,12 +34,32 @@ const columns: readonly Column<Row>[] = [
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options } = invocation;
-  const objects = await readObjects(invocation);
+  const files = await readObjects(invocation);
   await using cluster = await openCluster(io, options);
+  try {
+    return await compare(invocation, cluster, files);
+  } catch (error) {
+    throw isKubeError(error) && !io.interrupted.aborted ? new Unknown(error) : error;
+  }
+}
+
+async function compare(
+  invocation: Invocation,
+  cluster: Cluster,
+  files: readonly FileObject[],
+): Promise<ExitCode> {
+  const { io, options } = invocation;
+  const given = files.map((object) => placed(object, cluster.namespace));
+  const own = given.filter(isCustomResource);
+  if (own.length === 0) throw new UsageError(`the files hold no object of ${API_VERSION}`);
+  const verdicts = await Promise.all(own.map((object) => judge(cluster.kube, object, given)));
+  const accepted = verdicts.flatMap((each) => (each.kind === "Accepted" ? each : []));
+  const refused = verdicts.flatMap((each) => (each.kind === "Refused" ? each : []));
+  const others = given.filter((object) => !isCustomResource(object));
   const { planObjects } = await import("../../app/plan/plan-objects.ts");
   const plans = await planObjects({
     kube: toKubeReader(cluster.kube),
-    objects: objects.map((object) => placed(object, cluster.namespace)),
+    objects: [...others, ...accepted.map(({ object }) => object)],
     operatorNamespace: operatorNamespace(options),
     userAgent,
     egressFor: ({ baseURL, proxyURL }) => {
@@ -48,14 +72,28 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   });
   const rows = plans.flatMap(rowsOf);
   const held = plans.filter(({ obstacle }) => obstacle !== undefined);
-  const empty =
-    held.length === 0
+  const isUnknown = plans.some((plan) => plan.isUnknown);
+  const empty = isUnknown
+    ? "What would change in the console is unknown."
+    : held.length + refused.length === 0
       ? "Nothing would change in the console."
       : "Nothing would change in the console before the following is corrected.";
   await printTable(invocation, { rows, columns, empty });
-  if (!isStructured(invocation))
-    for (const { obstacle, ...plan } of held)
-      io.note(`${titleOf(plan)} would not be ready: ${obstacle}`);
+  for (const { object, message } of refused)
+    io.note(`error: ${nameOf(object)} would be refused: ${message}`);
+  for (const { obstacle, ...plan } of held)
+    io.note(
+      plan.isUnknown
+        ? `error: ${titleOf(plan)} is unknown: ${obstacle}`
+        : `${titleOf(plan)} would not be ready: ${obstacle}`,
+    );
+  const unasked = accepted
+    .filter(({ isBySchema }) => isBySchema)
+    .map(({ object }) => nameOf(object));
+  if (unasked.length > 0)
+    io.note(`Checked by schema only, not by the API server: ${truncateList(unasked, 5)}.`);
+  if (refused.length > 0) return exitCode.failed;
+  if (isUnknown) return exitCode.unknown;
   return rows.length + held.length === 0 ? exitCode.ok : exitCode.found;
 }
 

@@ -1,9 +1,11 @@
 /** `expiring`: lists keys that expire soon, and whether the operator will rotate them. */
 import type { ApiKey } from "../../api/api-key.ts";
+import type { Condition } from "../../api/conditions.ts";
 import { DAY, HOUR, type Instant, parseInstant } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
+import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
 import { readWorld } from "../cluster/read.ts";
 import { printTable } from "../view/output.ts";
 import { readinessOf } from "../view/readiness.ts";
@@ -65,19 +67,24 @@ export function expiringKeys(
 }
 
 function toExpiring(apiKey: ApiKey, now: Instant): ExpiringKey | undefined {
-  const { metadata, spec, status } = apiKey;
+  const { metadata, status } = apiKey;
   const { current, renewalTime } = status ?? {};
   if (current === undefined) return undefined;
   const renewal = parseInstant(renewalTime);
   const isLate = renewal === undefined || renewal + LATE < now;
-  const { reason, message } = readinessOf(apiKey);
+  const forecast = forecastOf(apiKey);
+  const isAllowed = forecast?.status === "True";
   return {
     namespace: metadata.namespace,
     apiKey: metadata.name,
     keyId: current.keyId,
     expirationTime: current.expirationTime,
     renewalTime,
-    renewsByItself: !spec.suspend && !isLate,
-    detail: spec.suspend ? "Suspended: it is not renewed." : isLate ? `${reason}: ${message}` : "",
+    renewsByItself: isAllowed && !isLate,
+    detail: isAllowed ? (isLate ? described(readinessOf(apiKey)) : "") : described(forecast),
   };
+}
+
+function described(said: Pick<Condition, "reason" | "message"> | undefined): string {
+  return said === undefined ? NO_FORECAST : `${said.reason}: ${said.message}`;
 }

@@ -1,6 +1,6 @@
 /** `orphans`: lists valid keys that are not stored in any Secret, and keys that are not in any ApiKey's status. */
 import type { ApiKey } from "../../api/api-key.ts";
-import { isTrue } from "../../api/conditions.ts";
+import { findCondition, isReportedOn, isTrue } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
@@ -41,10 +41,15 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     { title: "FOUND", cell: ({ observedTime }) => relative(observedTime, now) },
     { title: "EXPIRES", cell: ({ expirationTime }) => relative(expirationTime, now) },
   ];
-  const empty = "No orphaned or unmanaged keys.";
+  const unknown = unauditedAccounts(world.serviceAccounts);
+  const empty =
+    unknown.length === 0
+      ? "No orphaned or unmanaged keys."
+      : "No orphaned or unmanaged key is known.";
   await printTable(invocation, { rows, columns, empty });
   noteUnreadable(io, unreadable);
-  if (rows.length === 0) return exitCode.ok;
+  for (const { name, why } of unknown) io.note(`${name}: unmanaged keys are unknown: ${why}`);
+  if (rows.length === 0) return unknown.length === 0 ? exitCode.ok : exitCode.unknown;
   io.note(
     "\nDelete unused keys in the console. Then remove a deleted orphaned key from the list: " +
       "kubectl iam forget-orphan APIKEY KEY-ID",
@@ -72,6 +77,21 @@ export function findOrphans(
   const own = [...orphaned, ...apiKeys.flatMap(undeliverable)];
   const told = new Set(own.map(({ keyId }) => keyId));
   return [...own, ...serviceAccounts.flatMap((account) => unmanaged(account, told))];
+}
+
+/** Pure. Accounts whose keys the operator has not compared with a list of the console, and why. */
+export function unauditedAccounts(
+  accounts: readonly ServiceAccount[],
+): readonly { readonly name: string; readonly why: string }[] {
+  return accounts.flatMap(({ metadata, status }) => {
+    const audit = findCondition(status?.conditions, "KeysManaged");
+    if (audit !== undefined && audit.status !== "Unknown") return [];
+    const isAbsent =
+      audit === undefined && status?.saId === undefined && status?.attempt === undefined;
+    if (isAbsent && isReportedOn({ status })) return [];
+    const why = audit?.message ?? "the operator has not reported on them yet.";
+    return [{ name: `iamsa/${metadata.name}`, why }];
+  });
 }
 
 /** A new key in the Secret NAME-next of a stalled ApiKey. */

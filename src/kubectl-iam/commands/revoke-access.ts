@@ -4,7 +4,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { causeOfDelay } from "../cluster/chain.ts";
+import { reportedCauseOfDelay } from "../cluster/chain.ts";
 import { changeOf, isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { type AnyObject, nameOf, parseNameOf } from "../cluster/kinds.ts";
@@ -96,7 +96,7 @@ async function missingOf(
   if (unseen === undefined && (saId === undefined || revocationOf(account)?.status === "True"))
     return undefined;
   const bound = boundOf(account).join(", ");
-  const cause = await causeOfDelay(cluster, account as AnyObject, unseen);
+  const cause = await reportedCauseOfDelay(cluster, account as AnyObject, unseen);
   const left = bound === "" ? "not confirmed yet" : `still bound: ${bound}`;
   return { ...cause, text: `${left}; ${cause.text}` };
 }

@@ -1,5 +1,5 @@
 /** The console and the credentials, from a connection in the cluster or from a Secret that the operator wrote. */
-import { apiKeyKind } from "../../api/api-key.ts";
+import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import {
   type ConnectionSpec,
   clusterConnectionKind,
@@ -10,7 +10,7 @@ import { annotations, labels } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { readEntries } from "../../connections/source.ts";
 import type { KeyPair } from "../../iam/model.ts";
-import { secretType } from "../../kube/resource-types.ts";
+import { type Secret, secretType } from "../../kube/resource-types.ts";
 import { Redacted } from "../../util/redacted.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
@@ -49,26 +49,41 @@ export async function readKeyInSecret(cluster: Cluster, name: string): Promise<K
   const secret = await cluster.kube.get(secretType, { namespace, name });
   if (secret === undefined) throw notFound(`secret/${name}`, namespace);
   const apiKeyName = secret.metadata.labels?.[labels.apiKey];
-  const keyId = secret.metadata.annotations?.[annotations.keyId];
-  if (apiKeyName === undefined || keyId === undefined)
+  if (apiKeyName === undefined)
     throw new Failure(`secret/${name} was not written by the operator.`);
   const apiKey = await readObject(cluster, "ApiKey", apiKeyName);
   const account = await readObject(cluster, "ServiceAccount", apiKey.spec.serviceAccountRef.name);
-  const parsed = parseSpec(apiKeyKind, apiKey);
-  if (!parsed.ok) throw new Failure(`iamkey/${apiKeyName}: ${parsed.message}`);
-  const secretEntry = entryWithSecret(parsed.spec.secret.data);
-  if (secretEntry === undefined)
-    throw new Failure(
-      `no entry of secret/${name} holds the key's secret alone: give it by --key-id ${keyId} and --key-secret-file`,
-    );
-  const at = { namespace, name };
-  const read = readEntries({ kind: "Secret", title: "key's", at, keys: [secretEntry] }, secret);
-  if (!read.ok) throw new Failure(read.message);
-  const [value = ""] = read.values;
-  const key = { keyId, secret: new Redacted(value) };
+  const key = readPair(apiKey, secret);
   return { key, connectionRef: account.spec.connectionRef };
 }
 
-function entryWithSecret(data: Readonly<Record<string, string>>): string | undefined {
-  return Object.entries(data).find(([, template]) => template.trim() === "${secret}")?.[0];
+/**
+ * The pair as a workload reads it from the entries of the ApiKey's Secret. The ID is taken from the annotation only if
+ * no entry holds it alone. Throws Failure if the pair cannot be read.
+ */
+export function readPair(apiKey: ApiKey, secret: Secret): KeyPair {
+  const { name, namespace = "" } = secret.metadata;
+  const parsed = parseSpec(apiKeyKind, apiKey);
+  if (!parsed.ok) throw new Failure(`iamkey/${apiKey.metadata.name}: ${parsed.message}`);
+  const { data } = parsed.spec.secret;
+  const [idEntry, secretEntry] = [entryWith("keyId", data), entryWith("secret", data)];
+  const noted = secret.metadata.annotations?.[annotations.keyId];
+  if (secretEntry === undefined || (idEntry ?? noted) === undefined)
+    throw new Failure(
+      `no entry of secret/${name} holds the key's secret alone: give it by --key-id ${noted ?? "ID"} and --key-secret-file`,
+    );
+  const at = { namespace, name };
+  const keys = idEntry === undefined ? [secretEntry] : [secretEntry, idEntry];
+  const read = readEntries({ kind: "Secret", title: "key's", at, keys }, secret);
+  if (!read.ok) throw new Failure(read.message);
+  const [value = "", keyId = noted ?? ""] = read.values;
+  return { keyId, secret: new Redacted(value) };
+}
+
+function entryWith(
+  variable: "keyId" | "secret",
+  data: Readonly<Record<string, string>>,
+): string | undefined {
+  const whole = `\${${variable}}`;
+  return Object.entries(data).find(([, template]) => template.trim() === whole)?.[0];
 }

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { ownEntry } from "../../util/own-entry.ts";
 import { Redacted } from "../../util/redacted.ts";
+import { decodeUtf8 } from "../../util/utf8.ts";
 import { UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
 import { nameOf, type OptionName, options } from "../cli/options.ts";
@@ -27,11 +28,17 @@ export async function readSecret(
   );
 }
 
-/** Reads a file; `-` is standard input. Throws UsageError if it cannot be read. */
+/** Reads a file; `-` is standard input. Throws UsageError if it cannot be read or is not UTF-8 text. */
 export async function readText(io: Io, file: string): Promise<string> {
   if (file === "-") return io.readInput();
+  const decoded = decodeUtf8(await readBytes(file));
+  if (decoded.ok) return decoded.text;
+  throw new UsageError(`${file} must be UTF-8 text, not ${decoded.found}`);
+}
+
+async function readBytes(file: string): Promise<Uint8Array> {
   try {
-    return await readFile(file, "utf8");
+    return await readFile(file);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
     throw new UsageError(`${file} cannot be read (${code})`);

@@ -139,6 +139,7 @@ export function openSession(
     // Without a user, calls that require a user are refused before this point.
     credentials: caller.user ?? { kind: "token", token: new Redacted("") },
     limits,
+    accountListPages: target.accountListPages,
     mutationTimeoutMs: limits.timeoutMs,
     userAgent,
     clock,

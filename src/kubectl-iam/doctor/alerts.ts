@@ -1,5 +1,6 @@
 /** The alerts of the chart that would fire, judged by the objects alone. Pure. */
-import { isTrue } from "../../api/conditions.ts";
+import { findCondition, isTrue } from "../../api/conditions.ts";
+import { ISSUANCE_ALLOWED, isPaused } from "../../api/issuance.ts";
 import { keyText } from "../../kube/resource.ts";
 import { DAY, HOUR, type Instant, parseInstant } from "../../util/time.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
@@ -29,10 +30,10 @@ const rules: readonly Rule[] = [
   ["IAMApiKeyNotReady", ({ status }) => !isTrue(status?.conditions, "Ready")],
   [
     "IAMKeyIssuanceBlocked",
-    ({ status }) =>
-      status?.conditions?.some(
-        ({ type, status }) => type === "IssuanceAllowed" && status === "False",
-      ) ?? false,
+    ({ status }) => {
+      const forecast = findCondition(status?.conditions, ISSUANCE_ALLOWED);
+      return forecast?.status === "False" && !isPaused(forecast);
+    },
   ],
   ["IAMOrphanedKeys", ({ status }) => (status?.orphanCount ?? 0) > 0],
   ["IAMStaleConsumers", ({ status }) => (status?.consumers?.stale ?? 0) > 0],

@@ -1,12 +1,12 @@
 /** Connections: their conditions, their credentials, and the console as this machine sees it. */
-import { isIP } from "node:net";
 import { connect } from "node:tls";
 import { findCondition, isTrue } from "../../api/conditions.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
-import { bareHost } from "../../http/networks.ts";
+import { servedAtHost } from "../../http/server-name.ts";
 import { tlsOptions } from "../../http/tls-settings.ts";
 import { isIamError } from "../../iam/errors.ts";
 import { isKubeError } from "../../kube/errors.ts";
+import { bareHost } from "../../util/host.ts";
 import { DAY, MINUTE, parseInstant, SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { Failure } from "../cli/errors.ts";
@@ -155,7 +155,8 @@ function checkTls(
       host: name,
       port: Number(port || 443),
       // SNI does not allow IP addresses.
-      servername: isIP(name) === 0 ? name : "",
+      servername: "",
+      ...servedAtHost(target.baseURL),
       timeout: CONNECT_MS,
       ...tlsOptions(target),
     };

@@ -1,6 +1,7 @@
 /** Whether the CRDs in the cluster match this version. */
 
 import { toCrd } from "../../api/crd.ts";
+import { type FieldSchema, fieldPaths, fieldPathsOf } from "../../api/field-paths.ts";
 import type { Kind } from "../../api/kind.ts";
 import { kinds } from "../../api/kinds.ts";
 import { VERSION } from "../../api/meta.ts";
@@ -13,17 +14,12 @@ import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
 const CHECK = "CRDs";
 const UPGRADE = "Apply the CRDs of this version: docs/upgrade.md.";
 
-interface Schema {
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly items?: Schema;
-}
-
 interface CrdObject extends KubeObject {
   readonly spec?: {
     readonly versions?: readonly {
       readonly name: string;
       readonly served?: boolean;
-      readonly schema?: { readonly openAPIV3Schema?: Schema };
+      readonly schema?: { readonly openAPIV3Schema?: FieldSchema };
     }[];
   };
   readonly status?: {
@@ -65,8 +61,8 @@ function judge(kind: Kind, name: string, found: CrdObject | undefined): Finding 
   if (!version?.served) return failed(CHECK, `${name} does not serve ${VERSION}`, UPGRADE);
   const established = found.status?.conditions?.find(({ type }) => type === "Established");
   if (established?.status !== "True") return failed(CHECK, `${name} is not established`, UPGRADE);
-  const own = paths(toCrd(kind).spec.versions[0]?.schema.openAPIV3Schema as Schema | undefined);
-  const theirs = paths(version.schema?.openAPIV3Schema);
+  const own = fieldPathsOf(kind);
+  const theirs = fieldPaths(version.schema?.openAPIV3Schema);
   const missing = own.filter((path) => !theirs.includes(path));
   const more = theirs.filter((path) => !own.includes(path));
   if (missing.length > 0)
@@ -78,14 +74,6 @@ function judge(kind: Kind, name: string, found: CrdObject | undefined): Finding 
       "Upgrade the plugin.",
     );
   return undefined;
-}
-
-function paths(schema: Schema | undefined, before = ""): readonly string[] {
-  const inner = schema?.items ?? schema;
-  return Object.entries(inner?.properties ?? {}).flatMap(([name, child]) => {
-    const path = before === "" ? name : `${before}.${name}`;
-    return [path, ...paths(child, path)];
-  });
 }
 
 const MOST = 3;

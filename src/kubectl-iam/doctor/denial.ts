@@ -2,10 +2,11 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { isIamError } from "../../iam/errors.ts";
-import type { LiveBindings } from "../../iam/model.ts";
+import type { KeyPair, LiveBindings } from "../../iam/model.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
 import { Failure } from "../cli/errors.ts";
+import type { Io } from "../cli/io.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { readObject } from "../cluster/read.ts";
 import { readBody } from "../console/body.ts";
@@ -16,6 +17,7 @@ import { type ConsoleSession, openSession } from "../console/session.ts";
 import { type Finding, failed, judgeReadiness, ok, skipped, warning } from "./finding.ts";
 import type { Diagnosis } from "./installation.ts";
 import { judgePartition, judgePolicies } from "./policies.ts";
+import { examineSecret } from "./secret.ts";
 
 interface Subject {
   readonly invocation: Invocation;
@@ -34,7 +36,8 @@ export async function examineDenial(
   name: string,
 ): Promise<Diagnosis> {
   const apiKey = await readObject(cluster, "ApiKey", name);
-  const findings: Finding[] = [judgeReadiness(apiKey)];
+  const held = await examineSecret(cluster, apiKey);
+  const findings: Finding[] = [judgeReadiness(apiKey), held.finding];
   const { name: owner } = apiKey.spec.serviceAccountRef;
   const account = await readOr(readObject(cluster, "ServiceAccount", owner), (judge, why) =>
     findings.push(
@@ -49,9 +52,29 @@ export async function examineDenial(
   if (account === undefined || session === undefined)
     return { findings: [...findings, ...judgeStatus(apiKey, account)], answers: [] };
   await using _ = session;
+  if (held.pair !== undefined) findings.push(await tryPair(session, held.pair, invocation.io));
   findings.push(...(await askConsole({ invocation, apiKey, account, session })));
   invocation.io.progress(undefined);
   return { findings, answers: [...session.answers] };
+}
+
+/** Calls as a workload does. */
+async function tryPair({ target }: ConsoleSession, pair: KeyPair, io: Io): Promise<Finding> {
+  await using session = openSession(target, { user: undefined, key: pair }, io);
+  return await answered(
+    session,
+    async () => {
+      try {
+        await session.client.searchActions({ q: "a", pageSize: 1, key: pair });
+      } catch (error) {
+        if (isIamError(error, "Unauthenticated")) return failed(steps.pair, error.message);
+        // A denial is about the policies: the pair was accepted.
+        if (!isIamError(error, "PermissionDenied")) throw error;
+      }
+      return ok(steps.pair, `the console accepts the pair of key ${pair.keyId} in the Secret`);
+    },
+    (text) => skipped(steps.pair, text),
+  );
 }
 
 async function connect(
@@ -80,6 +103,7 @@ async function askConsole(subject: Subject): Promise<readonly Finding[]> {
 }
 
 const steps = {
+  pair: "Pair",
   bindings: "1. Bindings",
   policies: "2. Policies",
   owner: "3. Key's account",

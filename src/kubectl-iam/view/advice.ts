@@ -2,7 +2,7 @@
 
 /** Verbs that begin an instruction in the operator's messages. */
 const VERBS =
-  "Activate|Add|Ask|Bind|Choose|Correct|Create|Delete|Find|Follow|Give|Label|Leave|Lower|Make|Name|Remove|Restart|Revoke|Set|Use|Wait";
+  "Activate|Add|Ask|Bind|Choose|Correct|Create|Delete|Exempt|Find|Follow|Give|Label|Leave|Lower|Make|Name|Remove|Restart|Revoke|Set|Use|Wait";
 const INSTRUCTION = new RegExp(`^(${VERBS}) `);
 
 /** `undefined` if the message has no instruction. */

@@ -4,6 +4,7 @@ import { type Condition, isTrue } from "../../api/conditions.ts";
 import { withoutMarkup } from "../../api/reasons/reason.ts";
 import { findReason } from "../../api/reasons/sections.ts";
 import type { Instant } from "../../util/time.ts";
+import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
 import { commandAbout, nameOf } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
@@ -33,6 +34,7 @@ export function nextStep(object: AnyObject, world: World, now: Instant): NextSte
       `Access is revoked: ${commandAbout("restore-access", object)} restores it. A leaked key then works again, so revoke it first.`,
     );
   if (reason === "RevokingAccess") return needed(helpFor(object, reason));
+  if (reason === "SecretNotKept") return needed(adviceIn(message) ?? helpFor(object, reason));
   const other = firstProblem(object);
   if (other !== undefined) return needed(adviceIn(other.message) ?? helpFor(object, other.reason));
   if (object.kind === "ApiKey") return nextOfKey(object as ApiKey, world, now);
@@ -100,5 +102,6 @@ function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {
         : "Wait: the workloads of spec.rollout are being restarted.",
     );
   if (current === undefined) return { isNeeded: false, text: "Wait for the first key." };
+  if (forecastOf(key) === undefined) return { isNeeded: false, text: NO_FORECAST };
   return { isNeeded: false, text: `Nothing: the key is renewed ${relative(renewalTime, now)}.` };
 }

@@ -25,11 +25,10 @@ const titles: Readonly<Record<string, string>> = {
 
 const INTRODUCTION = `# Alerts
 
-The alerts of the chart's PrometheusRule (\`metrics.prometheusRule.create\`), and what to do about each. The \`runbook_url\` of
-an alert links to its section here, or to a page of yours (\`metrics.prometheusRule.runbookURL\`). Thresholds in days and
-minutes are values of the chart; this page shows the defaults.
+The alerts of the chart's PrometheusRule (\`metrics.prometheusRule.create\`), with the default thresholds. The \`runbook_url\` of an alert links to its section
+here, or to a page of yours (\`metrics.prometheusRule.runbookURL\`). [Incidents](incidents.md) has what still works meanwhile.
 
-\`critical\`: somebody loses access soon, or no operator is leading. \`warning\`: nothing breaks today.`;
+\`critical\`: a workload loses access soon, no operator is leading, or a connection cannot be used. \`warning\`: nothing breaks today.`;
 
 const CLOSING = "This page is generated from the chart's rules by `npm run chart:test -- -u`.";
 
@@ -41,7 +40,7 @@ export function toAlertsPage({ groups }: Rules): string {
   return `${[INTRODUCTION, ...parts, CLOSING].join("\n\n")}\n`;
 }
 
-function section({ alert, for: forTime, labels, annotations, expr }: Alert): string {
+function section({ alert, for: forTime, labels, annotations }: Alert): string {
   const after = forTime === undefined ? "immediately" : `after ${forTime}`;
   const { look, fix } = runbooks[alert] ?? fail(`${alert} has no runbook`);
   return [
@@ -50,7 +49,6 @@ function section({ alert, for: forTime, labels, annotations, expr }: Alert): str
     inWords(annotations.description),
     `\`\`\`sh\n${look.replaceAll("; ", "\n")}\n\`\`\``,
     fix,
-    `\`\`\`promql\n${expr.trim()}\n\`\`\``,
   ].join("\n\n");
 }
 

@@ -24,6 +24,8 @@ const WITHOUT_REQUEST = [
   "update iam-operator.io/apikeys/finalizers",
   // For a PolicyBinding that changes while it is reconciled; a large one is listed with the others of its account.
   "get iam-operator.io/policybindings in ",
+  // For Warnings about objects whose namespace is deleted.
+  "create events.k8s.io/events in sys-",
 ];
 
 /** Nobody asks for metrics here: the rights to judge their readers would not be used. */

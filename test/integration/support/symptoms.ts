@@ -306,7 +306,7 @@ const keys: readonly Symptom[] = [
   ),
   {
     ...key(
-      "`spec.rollout` is set, but the operator may not restart workloads",
+      "`spec.rollout` is set, but the operator cannot restart workloads",
       "no-rollout",
       "RestartsDisabled",
       () => undefined,

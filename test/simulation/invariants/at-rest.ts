@@ -1,7 +1,8 @@
 /** What must hold once faults have stopped and the world has come to rest. */
 
 import { listedKeyIds } from "../../../src/controllers/api-key/rules/status.ts";
-import { DAY } from "../../../src/util/time.ts";
+import { isSpelledLike } from "../../../src/util/spelling.ts";
+import { DAY, HOUR, SECOND } from "../../../src/util/time.ts";
 import type { KeyRecord } from "../../../tools/iam-server/world.ts";
 import type { ServedKind } from "../../support/api-server/kinds.ts";
 import { isTree, listAt, type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
@@ -9,7 +10,15 @@ import type { CallRecord } from "../journal.ts";
 import { NAMESPACE } from "../places.ts";
 import type { SimWorld } from "../sim-world.ts";
 import { booksBalance } from "./books.ts";
-import { accountsOf, apiKeysOf, isPeer, issuerOf, placeOf, type StoredApiKey } from "./view.ts";
+import {
+  accountsOf,
+  apiKeysOf,
+  isLockedOut,
+  isPeer,
+  issuerOf,
+  placeOf,
+  type StoredApiKey,
+} from "./view.ts";
 
 export interface End {
   readonly world: SimWorld;
@@ -157,13 +166,21 @@ export function noiseSince({ journal }: SimWorld, since: number): readonly CallR
 const isQuiet: EndCheck = ({ world, quietSince, picture }) => {
   const noise = noiseSince(world, quietSince);
   const [first] = noise;
-  const targets = new Set(noise.map(({ operation, target }) => `${operation} ${target}`));
   // Once an hour a scheduled check notes when the bindings were last seen to be right.
-  const isHourlyNote = targets.size === noise.length && pictureOf(world) === picture;
-  return isHourlyNote
+  const areHourlyNotes = !noise.some(comesEarly) && pictureOf(world) === picture;
+  return areHourlyNotes
     ? undefined
     : first && `${first.operation} ${first.target} with nothing to do`;
 };
+
+/** Whether the same was written less than an hour before, but for the fraction of a second that no time shows. */
+function comesEarly(note: CallRecord, index: number, notes: readonly CallRecord[]): boolean {
+  const { operation, target, sentAt } = note;
+  const before = notes
+    .slice(0, index)
+    .findLast((each) => each.operation === operation && each.target === target);
+  return before !== undefined && sentAt - before.sentAt < HOUR - SECOND;
+}
 
 /** What the operator makes, quota listings left aside: these come anew every few minutes. */
 export function isOurs({ custom, type }: ServedKind): boolean {
@@ -197,12 +214,33 @@ const nothingEscaped: EndCheck = ({ world }) => {
   return bug?.slice(0, 500);
 };
 
+/** What is bound is on record as declared or as foreign, wherever it came from. */
+const policiesAreTold: EndCheck = ({ world }) => {
+  if (world.hasMeddled || isLockedOut(world)) return undefined;
+  const { accounts } = world.console.world;
+  const wrong = accountsOf(world).map((account) => {
+    const { tpn, bindings } = account.status ?? {};
+    const { policyIds, foreignPolicyIds = [], policyCount, unreadable } = bindings ?? {};
+    if (tpn === undefined || policyIds === undefined || unreadable === true) return undefined;
+    // Nothing is read of an account that is gone.
+    if (!accounts.has(account.status?.saId ?? "")) return undefined;
+    const bound = world.console.world.boundTo(tpn);
+    const named = [...policyIds, ...foreignPolicyIds];
+    const untold = bound.filter((id) => !named.some((each) => isSpelledLike(each, id)));
+    const is = `${placeOf(account)} has ${bound.length} policies`;
+    if (untold.length > 0) return `${is}, and its status does not name ${untold.join(", ")}`;
+    return policyCount === bound.length ? undefined : `${is}, and its status says ${policyCount}`;
+  });
+  return wrong.find((what) => what !== undefined);
+};
+
 export const endChecks: Readonly<Record<string, EndCheck>> = {
   "L1 wish fulfilled": ({ world, unfulfilled }) => unfulfilled(world),
   "S4 issues": issuesAreBounded,
   "S4 accounts": accountsAreBounded,
   "S5 accounting": everyKeyIsAccounted,
   "S5 books": booksBalance,
+  "S11 told": policiesAreTold,
   "S18 quiescence": isQuiet,
   "staging removed": secretsAreTidy,
   "no crash": nothingEscaped,

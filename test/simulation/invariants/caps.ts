@@ -17,59 +17,55 @@ import {
 } from "./view.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
-/** The window of the daily budget moves on when a day is over, and not before. */
+/** No issue of the last day is forgotten, unless it came to nothing. */
 export const budgetWindow: CreateWatcher = (world, circumstances) => ({
   onChange: ({ change, byOperator }: ChangeSeen) => {
     if (!byOperator || change.kind.type.kind !== "ApiKey" || world.hasMeddled) return undefined;
     const [old, now] = [change.previous ?? {}, change.object].map(
-      (object) => asApiKey(object).status?.issuances,
+      (object) => asApiKey(object).status,
     );
+    const { now: at } = world.kernel;
     // Between the least and the greatest that clocks have been off lies twice as much.
-    return goesOn(old, now) || isNextDay(old, now, SECOND + 2 * circumstances.widestSkew)
-      ? undefined
-      : `the count of issues since ${old?.windowStartTime} was forgotten`;
+    const dayAgo = at - DAY + SECOND + 2 * circumstances.widestSkew;
+    const kept = new Set(now?.recentIssues?.map(({ time }) => time));
+    const forgotten = old?.recentIssues?.find(({ time: text }) => {
+      const time = parseInstant(text) ?? 0;
+      const isCorrected = time > at;
+      return !kept.has(text) && time > dayAgo && !isCorrected && text !== old.attempt?.startTime;
+    });
+    return forgotten && `the issue at ${forgotten.time} was forgotten`;
   },
 });
 
-type Issues = NonNullable<NonNullable<StoredApiKey["status"]>["issuances"]>;
-
-/** An issue that came to nothing is given back. */
-function goesOn(old: Issues | undefined, now: Issues | undefined): boolean {
-  if (old === undefined) return true;
-  return old.windowStartTime === now?.windowStartTime && old.count - 1 <= now.count;
-}
-
-function isNextDay(old: Issues | undefined, now: Issues | undefined, tolerance: number): boolean {
-  return (
-    (parseInstant(now?.windowStartTime) ?? 0) >=
-    (parseInstant(old?.windowStartTime) ?? 0) + DAY - tolerance
-  );
-}
-
 /** Keys of one object: of those issued in one window, and of those alive at once. */
 export const caps: CreateWatcher = (world, circumstances) => {
-  /** Keys that a person asked for by annotation: no cap holds them up. */
+  /** Attempts that a person asked for by annotation: no cap holds up their keys, however many a gateway makes of one. */
   const requested = new Set<string>();
   return {
     onConsoleChange: (change, byOperator) => {
       if (change.kind !== "keyIssued" || !byOperator || world.hasMeddled) return undefined;
       const object = issuingObject(world, change.keyId);
       if (object === undefined) return undefined;
-      if (object.status?.attempt?.reason === "RotationRequested") requested.add(change.keyId);
-      return requested.has(change.keyId) ? undefined : (overBudget(object) ?? overCap(object));
+      const { attempt } = object.status ?? {};
+      if (attempt?.reason === "RotationRequested") requested.add(attempt.id);
+      return isRequested(change.keyId) ? undefined : (overBudget(object) ?? overCap(object));
     },
   };
 
+  function isRequested(keyId: string): boolean {
+    const key = world.console.world.keys.get(keyId);
+    return requested.has((key && issuerOf(key.description)?.attempt) ?? "");
+  }
+
   function overBudget(object: StoredApiKey): string | undefined {
-    const since = parseInstant(object.status?.issuances?.windowStartTime) ?? 0;
-    const from = since - SECOND - 2 * circumstances.widestSkew;
+    const from = world.kernel.now - DAY + SECOND + 2 * circumstances.widestSkew;
     const issued = keysOf(object).filter(
-      ({ keyId, issueTime }) => issueTime >= from && !requested.has(keyId),
+      ({ keyId, issueTime }) => issueTime >= from && !isRequested(keyId),
     );
     const most = object.spec.maxIssuesPerDay ?? 4;
     return issued.length <= most || isLeftByPeers(object, issued.length, mostIssues)
       ? undefined
-      : `${issued.length} keys of ${placeOf(object)} in one day, at most ${most} are allowed`;
+      : `${issued.length} keys of ${placeOf(object)} in 24 hours, at most ${most} are allowed`;
   }
 
   function overCap(object: StoredApiKey): string | undefined {
@@ -127,9 +123,11 @@ export const caps: CreateWatcher = (world, circumstances) => {
   /** Since it was made: another object of its name may have had some too. */
   function keysOf(object: StoredApiKey) {
     const madeAt = parseInstant(object.metadata.creationTimestamp) ?? 0;
-    return [...world.console.world.keys.values()].filter(
+    const keys = [...world.console.world.keys.values()].filter(
       ({ description, issueTime }) =>
         issueTime >= madeAt && issuerOf(description)?.key === placeOf(object),
     );
+    // What a gateway makes of one call in addition counts for no limit.
+    return [...new Map(keys.map((key) => [issuerOf(key.description)?.attempt, key])).values()];
   }
 };

@@ -1,7 +1,17 @@
 /** What excuses delays: how far clocks have been off, and when something last went wrong. */
+import { MINUTE } from "../../../src/util/time.ts";
 import type { CallRecord } from "../journal.ts";
 import type { SimWorld } from "../sim-world.ts";
 import { isLockedOut } from "./view.ts";
+
+/** Clocks that are closer to each other than this agree. */
+const TOLERANCE_MS = 5 * MINUTE;
+
+/** By how much the time is off that two of three clocks show, which are off by so much. */
+export function agreed(operator: number, ...servers: readonly [number, number]): number {
+  const [, middle = 0] = [operator, ...servers].toSorted((a, b) => a - b);
+  return Math.abs(operator - middle) <= TOLERANCE_MS ? operator : middle;
+}
 
 export class Circumstances {
   readonly #world: SimWorld;
@@ -18,7 +28,10 @@ export class Circumstances {
     this.#world = world;
   }
 
-  /** The most that any process's wall clock has ever been off, in milliseconds. */
+  /**
+   * The most that the time a process goes by has ever been off, in milliseconds: its own, unless the clocks of both
+   * servers show another.
+   */
   get widestSkew(): number {
     return this.#widestSkew;
   }
@@ -44,9 +57,10 @@ export class Circumstances {
       this.#troubleAt = kernel.elapsed;
       this.#struckCalls = this.#struckCalls.filter(({ outcome }) => outcome === undefined);
     }
+    const { operators, kube, iam } = this.#world.clockSkews;
+    for (const skew of operators)
+      this.#widestSkew = Math.max(this.#widestSkew, Math.abs(agreed(skew, kube, iam)));
     for (const { process } of replicas.values()) {
-      const skew = Math.abs(process.clock.skew);
-      if (skew > this.#widestSkew) this.#widestSkew = skew;
       // Nothing can be expected of a process that is stopped.
       if (process.paused) this.#troubleAt = kernel.elapsed;
     }

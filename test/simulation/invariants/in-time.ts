@@ -3,7 +3,7 @@ import { FINALIZER } from "../../../src/api/meta.ts";
 import { DAY, HOUR, MINUTE, parseInstant } from "../../../src/util/time.ts";
 import { type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
 import type { SimWorld } from "../sim-world.ts";
-import { gapOf } from "./always.ts";
+import { gapOf, isEndedOutside } from "./always.ts";
 import type { Circumstances } from "./circumstances.ts";
 import { apiKeysOf, placeOf, type StoredApiKey, targetOf } from "./view.ts";
 import type { CreateWatcher } from "./watcher.ts";
@@ -93,7 +93,7 @@ const CHECK_MS = 5.5 * MINUTE;
 const REPAIR_MS = CHECK_MS + 5 * MINUTE;
 
 /** [L5] What consumers find works again soon after somebody has destroyed it, unless a cap forbids a new key. */
-export const damageIsRepaired = everyMinute((world, { calmMs }) => {
+export const damageIsRepaired = everyMinute((world, { calmMs, usableMs }) => {
   if (!world.hasMeddled || calmMs < REPAIR_MS) return undefined;
   for (const apiKey of apiKeysOf(world)) {
     const { conditions = [] } = apiKey.status ?? {};
@@ -104,7 +104,8 @@ export const damageIsRepaired = everyMinute((world, { calmMs }) => {
       apiKey.spec.suspend !== true && apiKey.metadata.deletionTimestamp === undefined;
     // What nobody can write, only a person can mend.
     const isStuck = targetOf(world, apiKey)?.immutable === true;
-    const gap = isWanted && mayIssue && !isStuck ? gapOf(world, apiKey) : undefined;
+    const isOwed = isWanted && mayIssue && !isStuck && !isEndedOutside(world, apiKey, usableMs);
+    const gap = isOwed ? gapOf(world, apiKey) : undefined;
     if (gap !== undefined) return `${placeOf(apiKey)}: ${gap}`;
   }
   return undefined;

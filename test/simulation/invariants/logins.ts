@@ -52,11 +52,20 @@ export const logins: CreateWatcher = (world) => {
 function count(tries: Tries): void {
   const { last } = tries;
   if (last?.outcome === undefined) return;
-  const isSuccess = last.outcome === "200" && last.fault === undefined;
+  const isSuccess = last.outcome === "200" && !hasFailed(last);
   tries.needsSecondFactor = isSuccess && tries.askedForMore;
-  if (REJECTIONS.has(last.outcome)) tries.failures += 1;
+  if (hasFailed(last)) tries.failures += 1;
   else if (isSuccess) tries.failures = 0;
 }
+
+/** Whether the login was answered without a token: no answer, 429 and 5xx say nothing about the credentials. */
+function hasFailed({ outcome, fault }: CallRecord): boolean {
+  const status = Number(outcome);
+  if (status === 200) return ANSWERED_OTHERWISE.has(fault?.kind ?? "");
+  return outcome === "tooLarge" || (status < 500 && status !== 429);
+}
+
+const ANSWERED_OTHERWISE = new Set(["Answer", "Garble", "Intercept"]);
 
 /** Whom the stored credentials name. */
 function userOf(world: SimWorld) {
@@ -64,8 +73,6 @@ function userOf(world: SimWorld) {
   const name = textAt(treeAt(secret ?? {}, "data"), "username") ?? "";
   return world.console.world.users.get(Buffer.from(name, "base64").toString("utf8"));
 }
-
-const REJECTIONS = new Set(["401", "403", "404", "409", "422"]);
 
 function judge({ last, failures, needsSecondFactor }: Tries, call: CallRecord): string | undefined {
   if (last === undefined) return undefined;

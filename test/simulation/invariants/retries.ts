@@ -28,12 +28,17 @@ const RUN_MS = 100;
 
 /**
  * [L9] The same call does not come back before `Retry-After` is over, unless somebody changes something in the namespace
- * meanwhile, or has changed it so shortly before that the refused call was not about it yet.
+ * meanwhile (of a call to the console: anywhere), or has changed it so shortly before that the refused call was not about
+ * it yet.
  */
 export const retryAfter: CreateWatcher = (world) => {
   const asked = new Map<string, CallRecord>();
   /** When somebody else last changed an object, by namespace. */
   const changedAt = new Map<string, number>();
+  const lastChange = ({ server, target }: CallRecord) =>
+    server === "iam"
+      ? Math.max(...changedAt.values())
+      : (changedAt.get(target.split("/")[0] ?? "") ?? Number.NEGATIVE_INFINITY);
   return {
     onChange: ({ change, byOperator }) => {
       const namespace = textAt(treeAt(change.object, "metadata"), "namespace") ?? "";
@@ -46,8 +51,7 @@ export const retryAfter: CreateWatcher = (world) => {
       const refused = asked.get(id);
       asked.delete(id);
       if (askedMs(call) > 0) asked.set(id, call);
-      const changed = changedAt.get(call.target.split("/")[0] ?? "") ?? Number.NEGATIVE_INFINITY;
-      const isAsked = refused && changed + WATCH_MS + RUN_MS > refused.sentAt;
+      const isAsked = refused && lastChange(call) + WATCH_MS + RUN_MS > refused.sentAt;
       return refused && !isAsked ? tooSoon(refused, call) : undefined;
     },
   };

@@ -1,6 +1,7 @@
 import { booksInTime } from "./books.ts";
 import { budgetWindow, caps } from "./caps.ts";
 import { earlyRotation } from "./early-rotation.ts";
+import { evidence, readyIsTrue } from "./evidence.ts";
 import { fence } from "./fence.ts";
 import {
   damageIsRepaired,
@@ -19,6 +20,7 @@ import type { CreateWatcher } from "./watcher.ts";
 
 /** Every invariant that remembers, by name. */
 export const watchers: Readonly<Record<string, CreateWatcher>> = {
+  "S2 Ready is true": readyIsTrue,
   "S3 retirement": retirement,
   "S4 caps": caps,
   "S4 window": budgetWindow,
@@ -27,6 +29,7 @@ export const watchers: Readonly<Record<string, CreateWatcher>> = {
   "S9 preconditions": preconditions,
   "S11 S20 releases": releases,
   "S11 reads": completeReads,
+  "S11 evidence": evidence,
   "S17 early rotation": earlyRotation,
   "S17 L2 renewal": renewalsAreInTime,
   "S19 logins": logins,

@@ -11,7 +11,7 @@ import { NAMESPACE } from "../places.ts";
 import { ACCOUNT, fromRest, rotateNow, type Scenario } from "../scenarios.ts";
 import type { SimWorld } from "../sim-world.ts";
 
-function deleteAll(world: SimWorld): void {
+export function deleteAll(world: SimWorld): void {
   world.delete(apiKeyType, "ci");
   world.delete(policyBindingType, "reader");
   world.delete(serviceAccountType, ACCOUNT);

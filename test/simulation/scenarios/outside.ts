@@ -15,13 +15,16 @@ function deleteKey(world: SimWorld): void {
 
 /** Disabled until a read shows it, and enabled again. */
 async function disableForAWhile(world: SimWorld): Promise<void> {
+  const { accounts } = world.console.world;
   const saId = accountsOf(world)[0]?.status?.saId ?? "";
+  // A fault may have kept the operator from making it, or deletes it meanwhile.
+  if (!accounts.has(saId)) return;
   world.setAccountStatusInConsole(saId, "inactive");
   await world.kernel.advance(5 * MINUTE + 5_000);
   const state = accountsOf(world)[0]?.status?.state;
   if (world.faults.struck.size === 0 && state !== "inactive")
     throw new Error(`the account is disabled and shown as ${state}`);
-  world.setAccountStatusInConsole(saId, "active");
+  if (accounts.has(saId)) world.setAccountStatusInConsole(saId, "active");
 }
 
 export const outsideScenarios: readonly Scenario[] = [

@@ -1,4 +1,6 @@
 /** Stories in which people change what they want. */
+
+import { labels } from "../../../src/api/meta.ts";
 import {
   apiKeyType,
   policyBindingType,
@@ -125,9 +127,26 @@ export const wishScenarios: readonly Scenario[] = [
     name: "Secret adopted",
     play: async (world) => {
       world.startOperator();
+      world.create(secretType, {
+        metadata: { ...inNamespace("ci"), labels: { [labels.apiKey]: "ci" } },
+        stringData: { keyId: "theirs" },
+      });
+      world.unleash();
+      createAll(world, { key: { secret: { onExisting: "Adopt" } } });
+      await world.kernel.advance(SOON);
+    },
+    atEnd: adopted,
+  },
+  {
+    ...usual,
+    name: "Secret labelled for its adoption late",
+    play: async (world) => {
+      world.startOperator();
       world.create(secretType, { metadata: inNamespace("ci"), stringData: { keyId: "theirs" } });
       world.unleash();
       createAll(world, { key: { secret: { onExisting: "Adopt" } } });
+      await world.kernel.advance(MINUTE);
+      world.patch(secretType, "ci", { metadata: { labels: { [labels.apiKey]: "ci" } } });
       await world.kernel.advance(SOON);
     },
     atEnd: adopted,
@@ -169,6 +188,8 @@ export const wishScenarios: readonly Scenario[] = [
       const account = { orgId, projectId, name: "old", description: "from before" };
       const { saId, tpn } = world.console.world.createAccount(account);
       world.console.world.replaceBindings(tpn, [MEMBER]);
+      // Longer than any list is behind: nobody can keep a policy that no list has shown yet.
+      await world.kernel.advance(5 * MINUTE);
       world.unleash();
       const grants = [
         {

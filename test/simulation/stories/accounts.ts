@@ -75,6 +75,33 @@ export const accountStories: readonly Story[] = [
       world.expect(name, world.condition(serviceAccountType, name)?.reason, reason);
     world.expect("one account was created", world.calls("createServiceAccount"), 1);
   }),
+  ...[undefined, 20].map((accountsPerPage) =>
+    unready(
+      `a grant's limit holds at a console that lists accounts in pages ${accountsPerPage === undefined ? "of unknown parameters" : "whose parameters the connection names"}`,
+      async (world) => {
+        for (let made = 1; made <= 25; made += 1) createInConsole(world, { name: `old-${made}` });
+        await world.begin({ connection: granting({ maxServiceAccounts: 2 }), policyIds: [READ] });
+        if (accountsPerPage === undefined) {
+          const { reason, message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+          world.expect("it says why", reason, "AccountListUnreadable");
+          world.expect("and what to set", message.includes("spec.accountListPages"));
+          world.expect("none is created", world.calls("createServiceAccount"), 0);
+          return;
+        }
+        createAccount(world, "second", {});
+        await world.pass(MINUTE);
+        world.sim.delete(serviceAccountType, "second");
+        await world.pass(MINUTE);
+        createAccount(world, "third", {});
+        await world.pass(6 * MINUTE);
+        world.expect("the first one is Ready", isReady(world));
+        const reason = world.condition(serviceAccountType, "third")?.reason;
+        world.expect("the deleted one counts", reason, "TooManyServiceAccounts");
+        world.expect("two were created", world.calls("createServiceAccount"), 2);
+      },
+      accountsPerPage === undefined ? {} : { console: { accountsPerPage } },
+    ),
+  ),
   unready("imports count against the number of accounts", async (world) => {
     const grant = granting({ maxServiceAccounts: 1, importServiceAccounts: true });
     await world.begin({ connection: grant });

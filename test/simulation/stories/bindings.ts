@@ -15,7 +15,7 @@ import type { Policy } from "../../../tools/iam-server/world.ts";
 import { listAt, type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, inNamespace, MEMBER, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";
-import { bindInConsole, createInConsole, grant, granting } from "./in-console.ts";
+import { bindInConsole, createInConsole, grant, granting, revokeAndGrant } from "./in-console.ts";
 import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
 /** Another namespace with an account of its own. */
@@ -41,6 +41,31 @@ function recordOf(world: StoryWorld): Tree {
   return treeAt(treeAt(world.sim.get(serviceAccountType, ACCOUNT) ?? {}, "status"), "bindings");
 }
 
+/** A console that stores IDs of policies in upper case. */
+const upperCase = { console: { shapes: { policyIdCase: "upper" } } } as const;
+
+/** What can happen to the account of a PolicyBinding so that nothing can be bound for it. */
+const unusableAccounts = {
+  "is suspended": {
+    spoil: (world: StoryWorld) => world.change(serviceAccountType, ACCOUNT, { suspend: true }),
+    reason: "ServiceAccountSuspended",
+  },
+  "is missing": {
+    spoil: (world: StoryWorld) => {
+      world.happens({ kind: "RemoveFinalizers", plural: "serviceaccounts" });
+      world.happens({ kind: "DeleteObject", plural: "serviceaccounts" });
+    },
+    reason: "WaitingForServiceAccount",
+  },
+  "is gone from the console": {
+    spoil: (world: StoryWorld) => {
+      const [account] = world.sim.console.world.accounts.values();
+      world.sim.deleteAccountInConsole(account?.saId ?? "");
+    },
+    reason: "WaitingForServiceAccount",
+  },
+} as const;
+
 const withdrawals: readonly [what: string, act: (world: StoryWorld) => void, left: string[]][] = [
   ["a PolicyBinding is deleted", (world) => world.sim.delete(policyBindingType, "reader"), []],
   [
@@ -64,6 +89,73 @@ export const bindingStories: readonly Story[] = [
     await world.pass(MINUTE);
     world.expect("one is left", world.bound, [READ]);
   }),
+  story(
+    "a console that stores IDs of policies in another spelling is believed and not corrected",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      const said = () => world.condition(policyBindingType, "reader")?.message;
+      const spelling = "1 policy is bound. The console stores another spelling: POL-READ.";
+      world.expect("it is said", said(), spelling);
+      bindInConsole(world, [MEMBER, READ]);
+      await world.pass(30 * MINUTE);
+      world.happens({ kind: "Kill" });
+      await world.pass(30 * MINUTE);
+      world.expect("nothing is corrected", world.calls("syncBindings"), 1);
+      world.expect("it is said still", said(), spelling);
+      const { policyIds, foreignPolicyIds } = recordOf(world);
+      world.expect("on record", [policyIds, foreignPolicyIds], [[READ], [MEMBER.toUpperCase()]]);
+      bindInConsole(world, [MEMBER]);
+      await world.pass(11 * MINUTE);
+      world.expect("a change in the console is corrected", world.bound, [MEMBER, READ]);
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(MINUTE);
+      world.expect("a deletion unbinds it", world.bound, [MEMBER]);
+    },
+    upperCase,
+  ),
+  story(
+    "a retained account loses what the operator bound, in any spelling",
+    async (world) => {
+      const connection = granting({ retainPolicies: true });
+      await world.begin({ policyIds: [READ], account: { deletionPolicy: "Retain" }, connection });
+      bindInConsole(world, [MEMBER, READ]);
+      world.change(policyBindingType, "reader", { deletionPolicy: "Retain" });
+      await world.pass(SECOND);
+      world.sim.delete(apiKeyType, "ci");
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(11 * MINUTE);
+      world.expect("its policy is left", world.bound, [MEMBER, READ]);
+      world.expect("and known to be", recordOf(world).leftPolicyIds, [READ]);
+      grant(world, { retainPolicies: false });
+      await world.pass(SECOND);
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(MINUTE);
+      world.expect("the other policy stays", world.bound, [MEMBER]);
+    },
+    { ...upperCase, excuses: ["S10 completeness", "S11 S20 releases"] },
+  ),
+  story(
+    "in another spelling, a policy is declared that was bound outside the operator",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      bindInConsole(world, [MEMBER, READ]);
+      await world.pass(11 * MINUTE);
+      world.change(policyBindingType, "reader", { policyIds: [READ, MEMBER] });
+      await world.pass(MINUTE);
+      world.expect("it is Synced", reasonOf(world), "Synced");
+      await world.pass(30 * MINUTE);
+      world.expect("by one call", world.calls("syncBindings"), 2);
+      world.expect("nothing is foreign", recordOf(world).foreignPolicyIds, []);
+      world.change(policyBindingType, "reader", { policyIds: ["POL-READ", MEMBER] });
+      await world.pass(30 * MINUTE);
+      world.expect("the console's spelling needs no call", world.calls("syncBindings"), 2);
+      world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
+      await world.pass(MINUTE);
+      world.expect("access is revoked", world.bound, []);
+      world.change(serviceAccountType, ACCOUNT, { access: "Granted" });
+    },
+    upperCase,
+  ),
   story("PolicyBindings of one account are submitted in one call", async (world) => {
     world.fault("createServiceAccount", { kind: "Slow", ms: 2 * SECOND });
     const begun = world.begin({ policyIds: [READ] });
@@ -204,7 +296,8 @@ export const bindingStories: readonly Story[] = [
   unready(
     "policies beyond the grant are not bound, and nothing is called for them",
     async (world) => {
-      await world.begin({ policyIds: [READ, DEPLOY], connection: granting({ policyIds: [READ] }) });
+      const connection = granting({ policyIds: [READ] });
+      await world.begin({ policyIds: [DEPLOY], connection });
       await world.pass(5 * MINUTE);
       world.expect("nothing is bound", world.bound, []);
       const calls = world.calls("syncBindings") + world.calls("listBindings");
@@ -321,12 +414,15 @@ export const bindingStories: readonly Story[] = [
     },
     { console: { shapes: { bindings: "unreadable" } } },
   ),
-  story(
-    "the policies of a created account are written once while they cannot be read",
+  unready(
+    "the policies of a created account are written once while they cannot be read, and nothing is said to be bound",
     async (world) => {
       await world.begin({ policyIds: [READ] });
       await world.pass(25 * MINUTE);
       world.expect("one call", world.calls("syncBindings"), 1);
+      const { status, reason } = world.condition(policyBindingType, "reader") ?? {};
+      world.expect("not known", [status, reason], ["Unknown", "SyncUnconfirmed"]);
+      world.expect("few reads", world.calls("listBindings") <= 10);
     },
     { console: { shapes: { bindings: "unreadable" } } },
   ),
@@ -365,7 +461,8 @@ export const bindingStories: readonly Story[] = [
         await world.pass(11 * MINUTE);
         world.expect("what was taken back is not bound", world.bound, [READ]);
       },
-      { console: { shapes: { bindings } } },
+      // Whether policies are bound is unknown if the console does not show it.
+      { console: { shapes: { bindings } }, endsReady: bindings === "bindings" },
     ),
   ),
   unready(
@@ -671,12 +768,7 @@ export const bindingStories: readonly Story[] = [
   }),
   story("access that is suspended comes back", async (world) => {
     await world.begin({ policyIds: [READ] });
-    world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
-    await world.pass(MINUTE);
-    world.expect("nothing is bound", world.bound, []);
-    world.change(serviceAccountType, ACCOUNT, { access: "Granted" });
-    await world.pass(MINUTE);
-    world.expect("bound again", world.bound, [READ]);
+    await revokeAndGrant(world, [READ]);
   }),
   story("bindings whose objects vanished without a word are still reported", async (world) => {
     await world.begin({ policyIds: [READ], account: { foreignPolicies: "Remove" } });
@@ -707,6 +799,21 @@ export const bindingStories: readonly Story[] = [
       await world.pass(5 * SECOND);
       world.expect("then it is", world.bound, [MEMBER, READ]);
     },
+  ),
+  ...Object.entries(unusableAccounts).map(([what, { spoil, reason }]) =>
+    unready(`a request about a PolicyBinding is answered if its account ${what}`, async (world) => {
+      await world.begin({ policyIds: [READ] });
+      spoil(world);
+      await world.pass(10 * MINUTE);
+      world.expect("it says why", reasonOf(world), reason);
+      const calls = world.calls("listBindings") + world.calls("syncBindings");
+      world.annotate(policyBindingType, "reader", { [annotations.reconcileRequestedAt]: "now" });
+      await world.pass(5 * SECOND);
+      const status = treeAt(world.sim.get(policyBindingType, "reader") ?? {}, "status");
+      world.expect("answered", status.lastHandledReconcileAt, "now");
+      const after = world.calls("listBindings") + world.calls("syncBindings");
+      world.expect("without a call", after, calls);
+    }),
   ),
   story("a PolicyBinding with a large status is bound, and loses an old plan", async (world) => {
     await world.begin({ policyIds: [READ] });

@@ -12,12 +12,13 @@ import { selfSigned } from "../../../src/observability/self-signed.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
-import { OPERATOR_NAMESPACE } from "../places.ts";
+import { NAMESPACE, OPERATOR_NAMESPACE } from "../places.ts";
 import { ACCOUNT, DEPLOY, READ } from "../scenarios.ts";
 import { connectionSpec } from "../sim-world.ts";
 import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
 const WRONG = "not-the-password";
+const NO_TOKEN = '{"requestId":"r-1","result":{"accessToken":null,"mfaRequired":false}}';
 
 const all = { namespaces: { names: ["team-a"] } };
 
@@ -125,6 +126,46 @@ export const connectionStories: readonly Story[] = [
     setLogin(world, { password: DEFAULT_CREDENTIALS.password });
     await world.pass(MINUTE);
     world.expect("the account is there", world.sim.console.world.accounts.size, 1);
+  }),
+  story(
+    "a wrong password that is answered with 200 is tried as rarely as a rejected one",
+    async (world) => {
+      await world.begin();
+      for (let n = 0; n < 20; n += 1)
+        world.sim.create(serviceAccountType, {
+          metadata: { name: `another-${n}`, namespace: NAMESPACE },
+          spec: {},
+        });
+      await world.pass(MINUTE);
+      const logins = world.calls("login");
+      world.fault("login", { kind: "Answer", body: NO_TOKEN }, 3);
+      setLogin(world, { password: WRONG });
+      for (let n = 0; n < 20; n += 1) {
+        await world.pass(5 * SECOND);
+        const annotations = { "iam-operator.io/reconcile-requested-at": `${n}` };
+        world.sim.patch(serviceAccountType, `another-${n}`, { metadata: { annotations } });
+      }
+      const tried = world.calls("login");
+      world.expect("three logins, and one after a pause", tried - logins <= 4);
+      setLogin(world, { note: "a change of the Secret that leaves the credentials" });
+      await world.pass(15 * SECOND);
+      world.expect("no login for it", world.calls("login"), tried);
+      setLogin(world, { password: DEFAULT_CREDENTIALS.password });
+      await world.pass(2 * MINUTE);
+      world.expect("the right password is tried at once", connectionReason(world), "Authenticated");
+    },
+  ),
+  unready("a page in place of a login says where to look", async (world) => {
+    world.fault("login", { kind: "Intercept", how: "Page" }, 100);
+    await world.begin();
+    await world.pass(MINUTE);
+    const { reason, message = "" } =
+      world.condition(clusterConnectionType, "default", "Ready", "") ?? {};
+    world.expect("the reason", reason, "LoginPaused");
+    world.expect("the address", message.includes("spec.baseURL"));
+    world.expect("the credentials", message.includes("the credentials Secret"));
+    await world.pass(HOUR);
+    world.expect("few logins", world.calls("login") <= 9);
   }),
   story("empty credentials are not tried", async (world) => {
     setLogin(world, { password: "" });

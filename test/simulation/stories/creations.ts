@@ -7,7 +7,7 @@ import {
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import { namespaceType } from "../../../src/kube/resource-types.ts";
-import { MINUTE, SECOND } from "../../../src/util/time.ts";
+import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { AccountRecord } from "../../../tools/iam-server/world.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";
@@ -213,6 +213,17 @@ export const creationStories: readonly Story[] = [
     await world.pass(30 * MINUTE);
     world.expect("it says so", reasonOf(world), "ServiceAccountGone");
     world.expect("none was created", [creations(world), accountsOf(world).length], [1, 0]);
+  }),
+  story("a list of all accounts that cannot be read is made again soon", async (world) => {
+    world.rewrite("listServiceAccounts", () => '{"summary":"of an unknown form"}');
+    await world.begin();
+    await world.pass(22 * MINUTE);
+    world.expect("with the creation, and later", world.calls("listServiceAccounts"), 2);
+    world.cease();
+    await world.pass(20 * MINUTE);
+    world.expect("a quarter of an hour later", world.calls("listServiceAccounts"), 3);
+    await world.pass(2 * HOUR);
+    world.expect("and then once a day", world.calls("listServiceAccounts"), 3);
   }),
   story("an account is looked for at another console before anything else", async (world) => {
     await world.begin();

@@ -13,6 +13,7 @@ import {
   ACCOUNT,
   createAll,
   createBinding,
+  createKey,
   DEPLOY,
   MEMBER,
   READ,
@@ -86,6 +87,52 @@ export const endingStories: readonly Story[] = [
     for (const keyId of keys) world.expect(`${keyId} is named`, told.includes(keyId));
     world.expect("the Secret is gone", world.sim.get(secretType, "ci"), undefined);
   }),
+  withCalls(
+    "an ApiKey whose stored spec is not valid is deleted with its keys, or keeps them as it says",
+    async (world) => {
+      await world.begin({ connection: { extraCalls } });
+      createKey(world.sim, "kept", { secret: { deletionPolicy: "Retain" } });
+      await world.pass(MINUTE);
+      const kept = world.key("kept").status?.current?.keyId;
+      // Only the operator's own parser judges the names of entries.
+      for (const name of ["ci", "kept"])
+        world.change(apiKeyType, name, {
+          secret: { data: { "no name": "x", secret: "${secret}" } },
+        });
+      await world.pass(5 * SECOND);
+      const reason = world.condition(apiKeyType, "ci")?.reason;
+      world.expect("it is not valid", reason, "InvalidSpec");
+      for (const name of ["ci", "kept"]) world.sim.delete(apiKeyType, name);
+      await world.pass(5 * MINUTE);
+      world.expect("they are gone", [world.sim.get(apiKeyType, "ci")], [undefined]);
+      world.expect("one key is left", world.live, [kept]);
+    },
+    { excuses: ["readable message"] },
+  ),
+  ...[true, false].map((isDown) =>
+    unready(
+      `a deleted namespace leaves beside the operator the names of all that stays in the console, which is ${isDown ? "down" : "up"}`,
+      async (world) => {
+        await world.begin({ key: { rotation: { overlap: "1h" } } });
+        world.rotate("one");
+        await world.pass(2 * MINUTE);
+        if (isDown) consoleDown(world);
+        world.happens({ kind: "DeleteNamespace" });
+        await world.pass(45 * MINUTE);
+        const { accounts } = world.sim.console.world;
+        world.expect(
+          "the ServiceAccount is gone",
+          world.sim.get(serviceAccountType, ACCOUNT),
+          undefined,
+        );
+        const told = world.events("iam-operator").join("\n");
+        const stays = [...world.live, ...(isDown ? accounts.keys() : world.bound)];
+        world.expect("something stays", stays.length >= 2);
+        for (const id of stays) world.expect(`${id} is named: ${told}`, told.includes(id));
+      },
+      { flags: [] },
+    ),
+  ),
   unready("a deleted ApiKey that the watch still shows is not deleted again", async (world) => {
     world.strikeWatch("apikeys", { kind: "Late", ms: 20 * SECOND });
     await world.begin();

@@ -1,9 +1,13 @@
 /** What administrators do: in the console, and with the grants of the connection. */
-import { clusterConnectionType } from "../../../src/controllers/resource-types.ts";
+import {
+  clusterConnectionType,
+  serviceAccountType,
+} from "../../../src/controllers/resource-types.ts";
+import { MINUTE } from "../../../src/util/time.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { AccountRecord } from "../../../tools/iam-server/world.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
-import { MEMBER } from "../scenarios.ts";
+import { ACCOUNT, MEMBER } from "../scenarios.ts";
 import { type Story, type StoryOptions, type StoryWorld, unready } from "./story.ts";
 
 /** A connection whose only grant allows every policy, except for this change. */
@@ -41,4 +45,14 @@ export function bindInConsole(world: StoryWorld, policyIds: readonly string[]): 
 /** A story in which policies go on the word of the connection's administrator, or all of them. */
 export function withdrawn(name: string, tell: Story["tell"], options: StoryOptions = {}): Story {
   return unready(name, tell, { ...options, excuses: ["S10 completeness", "S11 S20 releases"] });
+}
+
+/** Revokes access, and grants it again: `bound` comes back. */
+export async function revokeAndGrant(world: StoryWorld, bound: readonly string[]): Promise<void> {
+  world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
+  await world.pass(MINUTE);
+  world.expect("nothing is bound", world.bound, []);
+  world.change(serviceAccountType, ACCOUNT, { access: "Granted" });
+  await world.pass(MINUTE);
+  world.expect("bound again", world.bound, bound);
 }

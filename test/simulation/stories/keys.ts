@@ -16,6 +16,12 @@ function orphans(world: StoryWorld, name = "ci"): number {
   return world.key(name).status?.orphaned?.length ?? 0;
 }
 
+/** Keys that count for maxIssuesPerDay. */
+function counted(world: StoryWorld): number {
+  const recent = world.key().status?.recentIssues ?? [];
+  return recent.filter(({ requested }) => requested !== true).length;
+}
+
 /** The account has keys of two ApiKeys. */
 async function beginWithTwo(world: StoryWorld): Promise<void> {
   await world.begin();
@@ -67,6 +73,23 @@ function storedAttempt(world: StoryWorld): boolean {
 }
 
 export const keyStories: readonly Story[] = [
+  story("a status of a failed run that is stored late is soon replaced", async (world) => {
+    await world.begin();
+    const deletions = world.calls("delete secrets");
+    const late = { kind: "LateCommit", ms: 25 * SECOND } as const;
+    world.fault("delete secrets", late);
+    world.rotate("one");
+    await world.until(() => world.calls("delete secrets") > deletions);
+    world.fault("apply apikeys/status", late);
+    const reason = () => world.condition(apiKeyType, "ci")?.reason;
+    await world.until(() => reason() === "Timeout");
+    world.expect("the late one is stored", reason(), "Timeout");
+    await world.pass(MINUTE + 5 * SECOND);
+    world.expect("it is gone", reason(), "KeyDelivered");
+    const writes = world.calls("apply apikeys/status");
+    await world.pass(HOUR);
+    world.expect("nothing more is written", world.calls("apply apikeys/status"), writes);
+  }),
   story("a new ApiKey gets one key, in this order, and then there is rest", async (world) => {
     await world.begin();
     const made = [
@@ -229,16 +252,15 @@ export const keyStories: readonly Story[] = [
     await world.expectReady();
     world.expect("one key was issued", world.issued, 1);
     world.expect("nothing is orphaned", orphans(world), 0);
-    world.expect("only the issue counts", world.key().status?.issuances?.count, 1);
+    world.expect("only the issue counts", counted(world), 1);
   }),
   unready(
     "a refused issueKey is reported with the console's words and costs no budget",
     async (world) => {
       world.fault("issueKey", refused(422), 100);
       await world.begin();
-      const { issuances, attempt } = world.key().status ?? {};
-      world.expect("nothing counts", issuances?.count, 0);
-      world.expect("no attempt is open", attempt, undefined);
+      world.expect("nothing counts", counted(world), 0);
+      world.expect("no attempt is open", world.key().status?.attempt, undefined);
       const stalled = world.condition(apiKeyType, "ci", "Stalled");
       world.expect("the reason", stalled?.reason, "InvalidArgument");
     },
@@ -295,7 +317,7 @@ export const keyStories: readonly Story[] = [
     await world.pass(HOUR);
     world.expect("no key more than the two", world.issued, 2);
     world.expect("nothing is orphaned", orphans(world), 0);
-    world.expect("the budget is as it was", world.key().status?.issuances?.count, 2);
+    world.expect("the budget is as it was", counted(world), 1);
     world.rotate("two");
     await world.pass(MINUTE);
     world.expect("the next one is issued as ever", world.issued, 3);
@@ -393,19 +415,44 @@ export const keyStories: readonly Story[] = [
     await world.pass(HOUR);
     world.expect("two keys in a day", world.issued, 2);
   }),
+  unready("a new window of the budget permits only what 24 hours permit", async (world) => {
+    await world.begin({ key: { maxIssuesPerDay: 2 } });
+    await world.pass(DAY - HOUR);
+    await deleteSecretAndWait(world);
+    world.expect("the budget is used at the end of the window", world.issued, 2);
+    await world.pass(2 * HOUR);
+    await deleteSecretAndWait(world);
+    world.expect("the first key is a day old", world.issued, 3);
+    await deleteSecretAndWait(world);
+    world.expect("the second one is not", world.issued, 3);
+    await world.pass(DAY - 2 * HOUR);
+    world.expect("until it is", world.issued, 4);
+    await deleteSecretAndWait(world);
+  }),
+  story("a requested rotation leaves the budget to repairs, and happens once", async (world) => {
+    await world.begin({ key: { maxIssuesPerDay: 2 } });
+    for (const token of ["one", "two", "one", "two"]) {
+      world.rotate(token);
+      await world.pass(MINUTE);
+    }
+    world.expect("of four requests, two were new", world.issued, 3);
+    world.expect("only the first key counts", counted(world), 1);
+    await deleteSecretAndWait(world);
+    world.expect("the Secret is repaired", world.issued, 4);
+  }),
   story("a rejected issue gives back no more than itself", async (world) => {
     await world.begin({ key: { maxIssuesPerDay: 3 } });
     await deleteSecretAndWait(world);
     world.fault("issueKey", refused(422));
     world.rotate("one");
     await world.pass(2 * MINUTE);
-    world.expect("two issues are counted", world.key().status?.issuances?.count, 2);
+    world.expect("two issues are counted", counted(world), 2);
     world.expect("the request stays open", world.key().status?.rotationPending, true);
     reconcile(world);
     await world.pass(MINUTE);
     world.expect("until it is fulfilled", world.key().status?.rotationPending, undefined);
     world.expect("by another key", world.key().status?.current?.revision, 3);
-    world.expect("which counts", world.key().status?.issuances?.count, 3);
+    world.expect("which counts", counted(world), 3);
   }),
   story("a rotation that is requested once happens once", async (world) => {
     await world.begin();

@@ -2,6 +2,7 @@
 import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";
+import { deleteAll } from "../scenarios/endings.ts";
 import { ACCOUNT, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
 import { bindInConsole, grant, withdrawn } from "./in-console.ts";
 import { type Story, type StoryWorld, story, unready } from "./story.ts";
@@ -40,6 +41,10 @@ function commitLate(world: StoryWorld, policyIds: readonly string[] = [READ]): v
 /** What the account's status says about its policies. */
 function record(world: StoryWorld): Tree {
   return treeAt(treeAt(world.sim.get(serviceAccountType, ACCOUNT) ?? {}, "status"), "bindings");
+}
+
+function isThere(world: StoryWorld): boolean {
+  return world.sim.get(serviceAccountType, ACCOUNT) !== undefined;
 }
 
 function reads(world: StoryWorld): number {
@@ -147,6 +152,26 @@ export const lateBindingStories: readonly Story[] = [
     },
     unreadable,
   ),
+  withdrawn(
+    "what is bound late while everything is deleted is unbound, and then the deletion ends",
+    async (world) => {
+      await beginUnanswered(world);
+      const begun = world.sim.kernel.elapsed;
+      deleteAll(world.sim);
+      await world.pass(4 * MINUTE);
+      world.expect("the object is still there", isThere(world));
+      const { reason } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+      world.expect("it says why", reason, "WaitingForLateCall");
+      kill(world);
+      commitLate(world);
+      world.expect("unbound again", (await boundFor(world, MINUTE)) < 35 * SECOND);
+      while (isThere(world) && world.sim.kernel.elapsed < begun + 15 * MINUTE)
+        await world.pass(SECOND);
+      const minutes = (world.sim.kernel.elapsed - begun) / MINUTE;
+      world.expect(`it ends within eleven minutes, not ${minutes}`, minutes < 11);
+      world.expect("nothing is bound", world.bound, []);
+    },
+  ),
   story(
     "after a call without a response, bindings are read seven times in a minute",
     async (world) => {
@@ -157,9 +182,9 @@ export const lateBindingStories: readonly Story[] = [
         world.sim.journal.calls.filter(
           ({ operation, sentAt }) => operation === "listBindings" && sentAt < ms,
         ).length;
-      // One before the call, and one before it is repeated.
-      world.expect("seven reads", within(62 * SECOND), 2 + 7);
-      world.expect("then as scheduled", within(10 * MINUTE), 2 + 7 + 1);
+      // One before the call, one before it is repeated, and one that shows its effect.
+      world.expect("seven reads", within(62 * SECOND), 3 + 7);
+      world.expect("then as scheduled", within(10 * MINUTE), 3 + 7 + 1);
     },
   ),
   story("a call that may still take effect is reported until it cannot", async (world) => {
@@ -200,17 +225,15 @@ export const lateBindingStories: readonly Story[] = [
     );
   }),
   withdrawn(
-    "revoked access is confirmed by a read, which the record then has for an hour",
+    "revoked access is confirmed by a read at once, which the record then has for an hour",
     async (world) => {
       await world.begin({ policyIds: [READ] });
       revoke(world);
       await world.pass(5 * SECOND);
       world.expect("nothing is bound", record(world).policyCount, 0);
-      world.expect("not confirmed yet", record(world).confirmationTime, undefined);
-      await world.pass(11 * MINUTE);
       const confirmed = record(world).confirmationTime;
       world.expect("confirmed", typeof confirmed, "string");
-      await world.pass(40 * MINUTE);
+      await world.pass(50 * MINUTE);
       world.expect("written once", record(world).confirmationTime, confirmed);
       world.change(serviceAccountType, ACCOUNT, { access: "Granted" });
       await world.pass(MINUTE);

@@ -145,6 +145,15 @@ const shownStories: readonly Story[] = [
     world.expect("not shown", await seriesOf(world), []);
     world.expect("a scrape calls nothing", listings(world), before);
   }),
+  unready("a listing that takes more than two minutes is reported", async (world) => {
+    await beginWithExport(world);
+    putQuotas(world, 1_000);
+    world.fault("listResourceQuotas", { kind: "Slow", ms: 7 * SECOND }, 10_000);
+    await world.pass(10 * MINUTE);
+    const { status, reason, message = "" } = ready(world) ?? {};
+    world.expect("it is not ready", [status, reason], ["False", "ReconcileTimedOut"]);
+    world.expect("the call is named", message.includes("listResourceQuotas"));
+  }),
   story("five thousand quotas are counted, and shown within bounds", async (world) => {
     putQuotas(world, 5_000);
     await world.begin();

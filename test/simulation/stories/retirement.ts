@@ -130,7 +130,7 @@ const keptStories: readonly Story[] = [
   ending(
     "the old key is kept while the Secret holds it again",
     async (world) => {
-      await beginWithExtraCalls(world, { maxIssuesPerDay: 2 });
+      await beginWithExtraCalls(world, { maxIssuesPerDay: 1 });
       const before = world.sim.get(secretType, "ci") ?? {};
       const [first = ""] = world.live;
       world.rotate("one");

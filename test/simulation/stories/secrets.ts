@@ -142,7 +142,8 @@ const edits: readonly Story[] = [
       world.rotate("one");
       await world.pass(10 * MINUTE);
       const { status, reason } = world.condition(apiKeyType, "ci") ?? {};
-      world.expect("the key in use is fine", [status, reason], ["True", "Invalid"]);
+      world.expect("the key in use is fine", [status, reason], ["True", "SecretImmutable"]);
+      world.expect("no key is issued without a place", world.issued, 1);
       world.happens({ kind: "DeleteSecret" });
       await world.pass(MINUTE);
       world.expect("it holds the new pair", world.secret().keyId, world.live[1]);
@@ -283,4 +284,34 @@ const templates: readonly Story[] = [
   }),
 ];
 
-export const secretStories: readonly Story[] = [...foreignSecrets, ...edits, ...templates];
+const unreadable: readonly Story[] = [403, 500].map((status) =>
+  story(
+    `Secrets that cannot be read are reported, and nothing else changes (${status})`,
+    async (world) => {
+      await world.begin();
+      const before = world.key().status;
+      world.fault("get secrets", refused(status), 10_000);
+      world.annotate(apiKeyType, "ci", { "example.com/touch": "now" });
+      await world.pass(6 * MINUTE);
+      const { status: is, reason, message = "" } = world.condition(apiKeyType, "ci") ?? {};
+      const expected = status === 403 ? "Forbidden" : "Unavailable";
+      world.expect("it is reported", [is, reason], ["True", expected]);
+      world.expect("in words", message.includes("The Kubernetes API answered"));
+      const { conditions: _, ...after } = world.key().status ?? {};
+      const { conditions: __, ...known } = before ?? {};
+      world.expect("the rest stays", after, known);
+      world.expect("no key is issued", world.issued, 1);
+      world.cease();
+      await world.pass(6 * MINUTE);
+      world.expect("all is well", world.condition(apiKeyType, "ci")?.reason, "KeyDelivered");
+    },
+    { flags: ["--leader-elect=false", "--watch-secrets=false"] },
+  ),
+);
+
+export const secretStories: readonly Story[] = [
+  ...unreadable,
+  ...foreignSecrets,
+  ...edits,
+  ...templates,
+];

@@ -97,3 +97,26 @@ export const coreKinds: readonly ServedKind[] = [
   coreKind(podType as ResourceType),
   ...[...Object.values(workloadTypes), rolloutType].map((type) => coreKind(type as ResourceType)),
 ];
+
+const published = new WeakMap<readonly ServedKind[], string>();
+
+/** The schemas as `/openapi/v3` answers them, all of one group and version, and without descriptions. */
+export function publishedSchemas(served: readonly ServedKind[]): string {
+  const known = published.get(served) ?? JSON.stringify(toOpenApi(served), withoutDescriptions);
+  published.set(served, known);
+  return known;
+}
+
+function toOpenApi(served: readonly ServedKind[]) {
+  const schemas = served
+    .filter(({ custom }) => custom)
+    .map(({ type: { group, version, kind }, schema }) => [
+      `${group}.${version}.${kind}`,
+      { ...schema, "x-kubernetes-group-version-kind": [{ group, version, kind }] },
+    ]);
+  return { openapi: "3.0.0", components: { schemas: Object.fromEntries(schemas) } };
+}
+
+function withoutDescriptions(name: string, value: unknown): unknown {
+  return name === "description" && typeof value === "string" ? undefined : value;
+}

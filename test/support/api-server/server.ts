@@ -48,7 +48,10 @@ export class ApiServer {
   readonly #listings = new Listings();
   readonly #context: WriteContext;
 
+  readonly #now: () => Instant;
+
   constructor({ now, newUid, kinds }: ApiServerOptions) {
+    this.#now = now;
     this.kinds = [...coreKinds, ...(kinds ?? readCustomKinds())];
     this.#context = {
       storage: this.storage,
@@ -59,6 +62,11 @@ export class ApiServer {
         for (const admit of this.admission) admit(...change);
       },
     };
+  }
+
+  /** The header that every response has. */
+  get date(): Readonly<Record<string, string>> {
+    return { date: new Date(this.#now()).toUTCString() };
   }
 
   kindOf(group: string, plural: string): ServedKind {

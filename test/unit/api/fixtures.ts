@@ -315,6 +315,12 @@ export const bad: readonly BadFixture[] = [
     ["extraCalls.disableKey", { ...call, path: "/{saId}" }, "must contain {saId} and {keyId}"],
     ["extraCalls.deleteKey", { ...call, path: "/{keyId}" }, "must contain {saId} and {keyId}"],
     ["extraCalls.deleteServiceAccount", call, "must contain {saId} and not {keyId}"],
+    ["accountListPages.pageParameter", "a&b", "must be the name of a query parameter"],
+    [
+      "accountListPages",
+      { pageParameter: "page", pageSizeParameter: "page" },
+      "must have two different parameters",
+    ],
   ]),
   ...refused(connectionKind, { ...connection, caBundle: CERTIFICATE }, [
     ["caBundleFrom", { configMapRef: secretRef }, "set only one of the two"],
@@ -365,6 +371,9 @@ export const bad: readonly BadFixture[] = [
     [EXPRESSION, { key: "team", operator: "NotIn", values: ["team a"] }, "must be a label's value"],
   ]),
   ...refused(serviceAccountKind, {}, [
+    ["name", "ci bot\n", "must be one line without white space around it"],
+    ["name", " ci bot", "must be one line without white space around it"],
+    ["name", "ci\nbot", "must be one line without white space around it"],
     ["connectionRef.name", "Default", `${NAME}, such as ci-bot`],
     [
       "connectionRef.kind",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { apiKeyKind } from "../../../src/api/api-key.ts";
-import { parseSpec } from "../../../src/api/parse-spec.ts";
+import { parseSpec, parseStoredSpec } from "../../../src/api/parse-spec.ts";
 import { resourceQuotaExportKind } from "../../../src/api/resource-quota-export.ts";
 import { bad, good, manifest, stalled } from "./fixtures.ts";
 
@@ -70,5 +70,45 @@ describe("the operator's own parse", () => {
     expect(parsed.message).toContain("; and 27 more");
     expect(parsed.message).not.toContain("hunter2");
     expect(parsed.message.length).toBeLessThanOrEqual(1_000);
+  });
+});
+
+describe("the spec of an object that is being deleted", () => {
+  const metadata = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+
+  test.each(bad)("is read without what is not valid: $title", (fixture) => {
+    const { spec } = manifest(fixture, "default") as { spec?: object };
+    const parsed = parseStoredSpec(fixture.kind, { metadata, spec });
+    const lacks = parsed.ok ? "is required" : parsed.message;
+    expect(lacks).toMatch(/is required|expected/);
+  });
+
+  test("keeps everything else, also in the same field and the same list", () => {
+    const spec = {
+      serviceAccountRef: { name: "ci-bot" },
+      expiresInDays: -1,
+      secret: { name: "Not A Name", deletionPolicy: "Retain" },
+      rotation: { windows: [{ schedule: "x", duration: "x" }], overlap: "2h" },
+    };
+    expect(parseStoredSpec(apiKeyKind, { metadata, spec })).toMatchObject({
+      ok: true,
+      spec: {
+        serviceAccountRef: { name: "ci-bot" },
+        expiresInDays: 90,
+        secret: { deletionPolicy: "Retain" },
+        rotation: { windows: [], overlap: "2h" },
+      },
+    });
+  });
+
+  test("takes a required field as it is, if only a rule became stricter", () => {
+    const spec = { serviceAccountRef: { name: "CI-Bot" } };
+    expect(parseSpec(apiKeyKind, { spec }).ok).toBe(false);
+    expect(parseStoredSpec(apiKeyKind, { metadata: {}, spec }).ok).toBe(false);
+    expect(parseStoredSpec(apiKeyKind, { metadata, spec })).toMatchObject({ ok: true, spec });
+  });
+
+  test("is not valid without a field that says what to clean up", () => {
+    expect(parseStoredSpec(apiKeyKind, { metadata, spec: { suspend: false } }).ok).toBe(false);
   });
 });

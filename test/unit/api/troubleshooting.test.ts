@@ -1,14 +1,12 @@
-/** src/api/reasons has every reason that an object can give, and no other; docs/troubleshooting.md is generated from it. */
+/** src/api/reasons has every reason that an object can give, and no other. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { toTroubleshootingPage } from "../../../scripts/troubleshooting-page.ts";
 import { withoutMarkup } from "../../../src/api/reasons/reason.ts";
 import { reasons, sections } from "../../../src/api/reasons/sections.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-const page = toTroubleshootingPage();
 const textsOf = (files: readonly string[]) => files.map(read).join("\n");
 const files = globSync("src/**/*.ts", { cwd: root });
 const sources = textsOf(files.filter((file) => !file.startsWith("src/api/reasons/")));
@@ -50,18 +48,4 @@ test("texts for a terminal have no markup", () => {
     fix,
   ]);
   expect(texts.map(withoutMarkup).join("\n")).not.toMatch(/`|[*]{2}|\]\(/);
-});
-
-test("every link within the page and to other pages has a target", () => {
-  const anchors = (text: string) =>
-    found(/^#+ (.+)$/gm, text).map((title) =>
-      title
-        .toLowerCase()
-        .replaceAll(/[^\w\s-]/g, "")
-        .replaceAll(" ", "-"),
-    );
-  for (const [, path = "", anchor] of page.matchAll(/\]\(([^)#]*)(?:#([^)]*))?\)/g)) {
-    const target = path === "" ? page : read(join("docs", path));
-    if (anchor !== undefined) expect(anchors(target), `${path}#${anchor}`).toContain(anchor);
-  }
 });

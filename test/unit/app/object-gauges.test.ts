@@ -93,7 +93,6 @@ test("an object has its series from its creation to its end", async () => {
   expect(await samples()).toEqual([]);
   cluster.put(apiKeyType, apiKey("new", {}));
   expect(await samples()).toEqual([
-    'apikey_issuance_allowed{name="new"} 1',
     'apikey_ready{name="new"} 0',
     'object_ready{kind="ApiKey",name="new"} 0',
     'orphaned_keys{name="new"} 0',
@@ -101,6 +100,21 @@ test("an object has its series from its creation to its end", async () => {
   ]);
   cluster.remove(apiKeyType, { namespace: "team", name: "new" });
   expect(await samples()).toEqual([]);
+});
+
+test.each<["True" | "False", string, number | undefined]>([
+  ["True", "Allowed", 1],
+  ["False", "BudgetExceeded", 0],
+  ["False", "Suspended", undefined],
+  ["False", "PlanOnly", undefined],
+])("the forecast %s %s is %s", async (status, reason, value) => {
+  const { cluster, samples } = setUp();
+  const forecast = { ...condition("IssuanceAllowed", status), reason };
+  cluster.put(apiKeyType, apiKey("used", { conditions: [forecast] }));
+  const found = (await samples()).filter((line) => line.startsWith("apikey_issuance_allowed"));
+  expect(found).toEqual(
+    value === undefined ? [] : [`apikey_issuance_allowed{name="used"} ${value}`],
+  );
 });
 
 test("a stored status that cannot be read has no series, and the others have theirs", async () => {

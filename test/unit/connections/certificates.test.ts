@@ -30,6 +30,18 @@ test("a bundle of more than 262144 characters is refused", () => {
   expect(found).toMatchObject({ ok: false, reason: "CertificateInvalid" });
 });
 
+test.each([
+  ["a chain of more than 32768", { "tls.crt": PEM + "x".repeat(32_768), "tls.key": KEY }],
+  ["a key of more than 16384", { "tls.crt": PEM, "tls.key": KEY + "x".repeat(16_384) }],
+])("%s characters is refused before it is parsed", (_, data) => {
+  const spec = connectionSpec({ clientCertificate: { secretRef: { name: "console" } } });
+  const source = certificateSource(spec, NAMESPACE);
+  if (source === undefined) throw new Error("no source");
+  const found = parseClientCertificate(source, encoded(data));
+  expect(found).toMatchObject({ ok: false, reason: "CertificateInvalid" });
+  expect(found.ok || found.message).toContain("at most 32768 characters");
+});
+
 function readBundle(
   ref: keyof typeof refs,
   data: Readonly<Record<string, string>> | undefined,

@@ -26,6 +26,14 @@ test("a login is read without the line breaks that echo leaves", () => {
   ).toBe("pass word");
 });
 
+test("an entry of more than 16384 characters is refused by its name", () => {
+  const long = { ...complete, password: "x".repeat(16_385) };
+  const finding = read(connectionSpec(), secret(long));
+  expect(finding.ok || finding.message).toBe(
+    "The credentials Secret iam-system/console-login needs at most 16384 characters in the key password.",
+  );
+});
+
 test("a token is read from the key that the spec names", () => {
   const finding = read(connectionSpec(tokenCredentials), secret({ token: "t" }));
   expect(

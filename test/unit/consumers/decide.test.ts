@@ -170,7 +170,8 @@ describe("a workload", () => {
     ["whose Pod has not started yet", {}, [pod({ state: waiting })], "Nothing"],
     ["restarted a minute ago", restarted(MINUTE), older, "Wait"],
     ["restarted five minutes ago", restarted(5 * MINUTE), older, "Restart"],
-    ["restarted in the future, by its clock", restarted(-DAY), older, "Wait"],
+    ["restarted a little later, by its clock", restarted(-MINUTE), older, "Wait"],
+    ["restarted in the future, by a clock that was wrong", restarted(-DAY), older, "Wait"],
   ])("%s", (_, changes, pods, expected) => {
     const situation = { content, pods, minIntervalMs: 5 * MINUTE, now };
     const judgement = judgeWorkload(workload(changes), situation);
@@ -178,6 +179,11 @@ describe("a workload", () => {
     if (judgement.kind !== "Wait") return;
     expect(judgement.until).toBeGreaterThan(now);
     expect(judgement.until).toBeLessThanOrEqual(now + 5 * MINUTE);
+  });
+
+  test("restarted in the future waits no longer than the interval after the change", () => {
+    const inputs = { content, pods: older, minIntervalMs: 5 * MINUTE, now: SWITCH + 5 * MINUTE };
+    expect(judgeWorkload(workload(restarted(-DAY)), inputs).kind).toBe("Restart");
   });
 
   test.each<[string, number | undefined, readonly PodDigest[], string]>([

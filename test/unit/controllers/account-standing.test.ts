@@ -1,12 +1,28 @@
 import { expect, test } from "vitest";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import { ACCOUNT_REASON, accountStanding } from "../../../src/controllers/account-standing.ts";
+import {
+  ACCOUNT_REASON,
+  accountStanding,
+  whyKeysFail,
+} from "../../../src/controllers/account-standing.ts";
 
 function account(status: "True" | "False", reason: string, deletionTimestamp?: string) {
   const condition = { type: "Ready", status, reason, message: "", lastTransitionTime: "" };
   const metadata = deletionTimestamp === undefined ? {} : { deletionTimestamp };
   return { metadata, status: { conditions: [condition] } } as unknown as ServiceAccount;
 }
+
+test.each([
+  ["Inactive", ACCOUNT_REASON.notActive],
+  ["Gone", ACCOUNT_REASON.gone],
+  [undefined, ACCOUNT_REASON.notFound],
+  [undefined, ACCOUNT_REASON.mismatch],
+  [undefined, "AlreadyClaimed"],
+])("keys fail because the account is %s", (expected, reason) => {
+  const stalled = { type: "Stalled", status: "True", reason, message: "" };
+  const status = { conditions: [stalled] };
+  expect(whyKeysFail({ metadata: {}, status } as unknown as ServiceAccount)).toBe(expected);
+});
 
 test.each([
   ["InCharge", account("True", "Created")],

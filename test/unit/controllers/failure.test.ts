@@ -8,12 +8,17 @@ import {
 } from "../../../src/controllers/frame/errors.ts";
 import { writeStatus } from "../../../src/controllers/frame/publish.ts";
 import { tryReport } from "../../../src/controllers/frame/report-run.ts";
+import { blocksCleanup } from "../../../src/controllers/frame/rules/cleanup.ts";
 import { errorPolicy } from "../../../src/controllers/frame/rules/error-policy.ts";
-import { failureReadiness } from "../../../src/controllers/frame/rules/failure.ts";
+import {
+  failureReadiness,
+  timedOutReadiness,
+} from "../../../src/controllers/frame/rules/failure.ts";
 import { apiKeyType } from "../../../src/controllers/resource-types.ts";
 import { IamError, type IamErrorCode } from "../../../src/iam/errors.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import { silentLog } from "../../../src/util/log.ts";
+import { RunTimedOut } from "../../../src/util/run-timed-out.ts";
 
 const down = (retryAt?: number) =>
   new IamError("Unavailable", "502", {
@@ -53,6 +58,11 @@ test.each<[string, Error, string?]>([
     "a bug shows nothing of its insides",
     new TypeError("password is undefined"),
     "Reconciling InternalError: The operator ran into an unexpected error; its log has the details.",
+  ],
+  [
+    "a run that took too long is reported",
+    new RunTimedOut("the reconcile timed out"),
+    "Reconciling ReconcileTimedOut: A reconcile of this object took more than two minutes, so the operator stopped it. It tries again.",
   ],
 ])("%s", (_, error, expected) => {
   const shown = failureReadiness(error);
@@ -140,4 +150,20 @@ describe("a failure", () => {
     expect(failure).toMatchObject({ name: "StatusWriteFailed", message: "502", refusal: busy });
     expect((failure as Error).cause).toMatchObject({ code: "Unavailable" });
   });
+});
+
+test.each([
+  ["the console", down(), true],
+  ["a run that took too long", new RunTimedOut("the reconcile timed out"), true],
+  ["the API server", lost, false],
+])("the deadline of a deletion runs after a failure of %s: %s", (_, error, expected) => {
+  expect(blocksCleanup(error)).toBe(expected);
+});
+
+test("after a run that took too long, only what a person must do hides that", () => {
+  const readinessOf = (error: unknown) => timedOutReadiness(failureReadiness(error)!);
+  expect(readinessOf(wrong)).toMatchObject({ state: "Stalled", reason: "NotGranted" });
+  const { reason, message } = readinessOf(down());
+  expect(reason).toBe("ReconcileTimedOut");
+  expect(message).toMatch(/It tries again\. Its last error: A call to the console failed: 502\.$/);
 });

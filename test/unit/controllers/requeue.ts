@@ -40,7 +40,7 @@ function endOf<K extends KindTypes>(
   if (!isOutcome(step)) return { said: step.kind };
   const { state: before } = snapshot as { state?: K["State"] };
   const made = rules.report(progress, step, at, before);
-  const objects = made.objects.map((each) => reported(each, at.now));
+  const objects = made.objects.map((each) => reported(each, at));
   const { afterMs: _, ...outcome } = { afterMs: 0, ...step };
   return {
     said: { outcome, statuses: objects.map(({ status }) => status) },

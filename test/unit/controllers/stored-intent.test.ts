@@ -17,10 +17,10 @@ const attemptOf = (id: string) => ({
   startTime: "2026-01-01T00:00:00Z",
   knownKeyIds: [],
 });
-const issuances = { windowStartTime: "2026-01-01T00:00:00Z", count: 1 };
+const recentIssues = [{ time: "2026-01-01T00:00:00Z" }];
 const textOf = (id: string, lastAttemptId?: string) =>
   intentText(
-    { attempt: attemptOf(id), issuances },
+    { attempt: attemptOf(id), recentIssues },
     lastAttemptId === undefined ? {} : { status: { lastAttemptId } },
   );
 
@@ -40,7 +40,7 @@ describe("an intent is open", () => {
     ["of an object whose status was wiped", textOf(B, A), {}],
   ])("%s", (_, text, status) => {
     const { attempt } = JSON.parse(text);
-    expect(read(text, status)).toEqual({ ...status, attempt, issuances });
+    expect(read(text, status)).toEqual({ ...status, attempt, recentIssues });
   });
 });
 
@@ -62,7 +62,7 @@ describe("an intent is not open", () => {
     ["if an older one was put back that was the first", textOf(A), { lastAttemptId: B }],
     ["if another object made it", textOf(attemptId("other", "a")), undefined],
     ["if it is no JSON", "yes", undefined],
-    ["if it has no attempt", JSON.stringify({ issuances }), undefined],
+    ["if it has no attempt", JSON.stringify({ recentIssues }), undefined],
     ["if its time is none", textOf(A).replace("2026-01-01T", "soon"), undefined],
     ["if its id is too long", textOf(`${A}${"a".repeat(64)}`), undefined],
   ])("%s", (_, text, status) => {
@@ -97,7 +97,12 @@ test("of a ServiceAccount, only an attempt counts whose account a description ha
 
 test("whatever the annotation says, nothing but the fields of an intent gets into the status", () => {
   const status = { current: { keyId: "sak_1" }, orphaned: [] };
-  const known = new Set(["attempt", "issuances", "lastHandledRotateAt"]);
+  const known = new Set([
+    "attempt",
+    "recentIssues",
+    "lastHandledRotateAt",
+    "earlierRotateRequests",
+  ]);
   const anything = fc.oneof(
     fc.string(),
     fc.json(),

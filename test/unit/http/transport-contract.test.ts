@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from "node:https";
 import { createServer as createTcpServer } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { HttpRequest, SendHttp } from "../../../src/http/http.ts";
+import { parseRetryAfter } from "../../../src/http/retry-after.ts";
 import { createTransport } from "../../../src/iam/exchange/transport.ts";
 import { createKubeTransport } from "../../../src/kube/transport/transport.ts";
 import { systemClock } from "../../../src/util/time.ts";
@@ -72,6 +73,16 @@ describe.each([
     const { status, headers, body } = await open({ url })(get(`${url}/a%2Fb?c=d%20e`));
     const text = body.toString();
     expect([status, headers["x-many"], text]).toEqual([418, "a, b", "GET /a%2Fb?c=d%20e"]);
+  });
+
+  test("joins a header that is repeated, however its name is spelled", async () => {
+    const lines = ["Retry-After: 7", "retry-after: 30", "RETRY-AFTER: Thu Jan  1 00:00:00 1970"];
+    const answer = ["HTTP/1.1 503 Busy", ...lines, "Content-Length: 0", "", ""].join("\r\n");
+    const tcp = createTcpServer((socket) => socket.on("error", () => undefined).end(answer));
+    const url = `http://127.0.0.1:${(await listen(tcp)).port}`;
+    const { headers } = await open({ url })(get(url));
+    const now = Date.UTC(2026, 0, 1);
+    expect(parseRetryAfter(headers, now)).toBe(now + 30_000);
   });
 
   test("does not follow redirects", async () => {

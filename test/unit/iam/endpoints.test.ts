@@ -19,7 +19,10 @@ const variants = (Object.keys(SHAPE_VARIANTS) as (keyof Shapes)[]).flatMap((name
 
 describe.each(variants)("if $name is $variant", ({ name, variant }) => {
   const bound = (policyIds: readonly string[]) =>
-    variant === "unreadable" ? { readable: false } : { readable: true, policyIds };
+    variant === "unreadable"
+      ? { readable: false }
+      : { readable: true, policyIds: policyIds.map(spelled) };
+  const spelled = (policyId: string) => (variant === "upper" ? policyId.toUpperCase() : policyId);
   const listed = (keyId: string) =>
     name === "keyRecords" && variant in hiddenKeys ? hiddenKeys[variant] : [keyId];
 
@@ -29,7 +32,9 @@ describe.each(variants)("if $name is $variant", ({ name, variant }) => {
 
     await client.authenticate();
     const account = await client.createServiceAccount(ACCOUNT);
-    expect(account).toMatchObject({ ...ACCOUNT, status: "active" });
+    const { description, ...place } = ACCOUNT;
+    const shown = name === "accountDescriptions" && variant === "omitted" ? {} : { description };
+    expect(account).toMatchObject({ ...place, ...shown, status: "active" });
     expect(await client.listServiceAccounts()).toEqual([account]);
     const { saId, tpn = "" } = account;
 
@@ -41,8 +46,13 @@ describe.each(variants)("if $name is $variant", ({ name, variant }) => {
     expect(await client.getServiceAccount("sa-unknown")).toBeUndefined();
 
     const policies = await client.listPolicies({ orgId: SEEDED.orgId, status: "active" });
-    expect(policies).toContainEqual({ policyId: "pol-read", name: "read", kind: "custom" });
-    expect(policies.find(({ kind }) => kind === "scp")?.policyId).toBe("pol-scp-guardrail");
+    expect(policies).toContainEqual({
+      policyId: spelled("pol-read"),
+      name: "read",
+      kind: "custom",
+    });
+    const guardrail = policies.find(({ kind }) => kind === "scp");
+    expect(guardrail?.policyId).toBe(spelled("pol-scp-guardrail"));
 
     await client.syncBindings({ tpn, orgId: SEEDED.orgId, policyIds: [] });
     expect(await client.listBindings(tpn)).toEqual(bound([]));
@@ -83,7 +93,8 @@ test("a partial list of accounts does not count as complete", async () => {
   const failure = await failureOf(client.listServiceAccounts());
   expect(failure).toMatchObject({
     code: "MalformedResponse",
-    message: "listServiceAccounts cannot be understood: the list continues after this page",
+    message:
+      "listServiceAccounts was answered with status 200 (application/json), but the answer cannot be understood: the list continues after this page",
   });
 });
 
@@ -176,4 +187,21 @@ test("a key that is unknown to the console is Unauthenticated, without a login",
   const failure = await failureOf(clientOf(server).searchActions({ q: "a", key }));
   expect(failure).toMatchObject({ code: "Unauthenticated", status: 401, sent: true });
   expect(server.requests.count("login")).toBe(0);
+});
+
+test("with the parameters of pages, one list reads all of them, and callers share it", async () => {
+  const server = await startConsole();
+  const pages = { pageParameter: "page", pageSizeParameter: "pageSize", pageSize: 2, firstPage: 1 };
+  const client = clientOf(server, { accountListPages: pages });
+  for (const name of ["a", "b", "c"]) server.world.createAccount({ ...ACCOUNT, name });
+  const lists = await Promise.all([client.listServiceAccounts(), client.listServiceAccounts()]);
+  expect(lists.map((list) => list.map(({ name }) => name))).toEqual([
+    ["a", "b", "c"],
+    ["a", "b", "c"],
+  ]);
+  const sent = server.requests.all.filter(({ operation }) => operation === "listServiceAccounts");
+  expect(sent.map(({ query }) => query)).toEqual([
+    { page: ["1"], pageSize: ["2"] },
+    { page: ["2"], pageSize: ["2"] },
+  ]);
 });

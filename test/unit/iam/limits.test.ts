@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Semaphore } from "../../../src/iam/exchange/semaphore.ts";
+import { Semaphore } from "../../../src/util/semaphore.ts";
 import { TokenBucket } from "../../../src/util/token-bucket.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 

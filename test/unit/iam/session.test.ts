@@ -1,8 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { commitOutcome } from "../../../src/iam/errors.ts";
+import { LoginCircuits } from "../../../src/iam/session/login-circuits.ts";
 import type { LoginEnd } from "../../../src/iam/session/session.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
-import { HOUR, MINUTE } from "../../../src/util/time.ts";
+import { type Clock, HOUR, MINUTE, systemClock } from "../../../src/util/time.ts";
 import type { Operation } from "../../../tools/iam-server/operations.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { IamServer } from "../../../tools/iam-server/server.ts";
@@ -11,6 +12,8 @@ import { ACCOUNT, clientOf, failureOf, LOGIN, startConsole } from "./clients.ts"
 
 const WRONG = { ...LOGIN, kind: "login", password: new Redacted("wrong-password") } as typeof LOGIN;
 const REDIRECT = { kind: "Answer", status: 307, headers: { location: "/" }, body: "" } as const;
+const NO_TOKEN = '{"requestId":"r-1","result":{"accessToken":null,"mfaRequired":false}}';
+const DENIED = "Policy denied";
 const POLICIES = { orgId: SEEDED.orgId };
 
 function refuse(server: IamServer, operation: Operation, status = 401): void {
@@ -95,7 +98,7 @@ describe("a login", () => {
       expect(failure).toMatchObject({
         code: "Unauthenticated",
         status: 401,
-        loginAccepted: true,
+        login: "Accepted",
         message: expect.stringContaining("status 401 while the login is accepted"),
       });
     expect(server.requests.counts()).toMatchObject({
@@ -108,17 +111,22 @@ describe("a login", () => {
   });
 
   test.each([
-    { name: "no permission for it", status: 403, logins: 1 },
-    { name: "a failing console", status: 503, logins: 1 },
-    { name: "a console without the neutral call", status: 404, logins: 2 },
-  ])("is replaced only if the neutral call says so: $name", async ({ status, logins }) => {
-    const server = await startConsole();
-    refuse(server, "listPolicies");
-    refuse(server, "searchActions", status);
-    const failure = await failureOf(clientOf(server).listPolicies(POLICIES));
-    expect(failure).toMatchObject({ status: 401, loginAccepted: logins === 1 });
-    expect(server.requests.count("login")).toBe(logins);
-  });
+    { name: "no permission for it", status: 403, logins: 1, login: "Accepted", message: DENIED },
+    { name: "the 403 of a gateway", status: 403, logins: 1, login: "Unknown" },
+    { name: "a failing console", status: 503, logins: 1, login: "Unknown" },
+    { name: "a console without the neutral call", status: 404, logins: 2, login: "Refused" },
+  ])(
+    "is replaced only if the neutral call says so: $name",
+    async ({ status, logins, login, ...rest }) => {
+      const server = await startConsole();
+      refuse(server, "listPolicies");
+      const fault = { kind: "Refuse", status, ...rest } as const;
+      server.faults.add({ operation: "searchActions", fault, times: "always" });
+      const failure = await failureOf(clientOf(server).listPolicies(POLICIES));
+      expect(failure).toMatchObject({ status: 401, login });
+      expect(server.requests.count("login")).toBe(logins);
+    },
+  );
 
   test("that has expired is replaced even for a call that is refused by itself", async () => {
     const server = await startConsole();
@@ -126,7 +134,7 @@ describe("a login", () => {
     await client.listServiceAccounts();
     refuse(server, "listPolicies");
     server.world.revokeTokens();
-    expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ loginAccepted: true });
+    expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({ login: "Accepted" });
     expect(server.requests.counts()).toMatchObject({ login: 2, listPolicies: 2 });
     await client.listServiceAccounts();
     expect(server.requests.count("login")).toBe(2);
@@ -207,9 +215,9 @@ describe("a login", () => {
     { name: "503", fault: { kind: "Refuse", status: 503 }, code: "Unavailable" },
     { name: "502", fault: { kind: "Refuse", status: 502 }, code: "Unavailable" },
     { name: "reset", fault: { kind: "Reset", when: "BeforeCommit" }, code: "Unavailable" },
-    { name: "garbage", fault: { kind: "Garble", how: "NotJson" }, code: "MalformedResponse" },
-    { name: "redirect", fault: REDIRECT, code: "MalformedResponse" },
-  ] as const)("that ends in $name is no refusal: never paused, the call unsent", async (row) => {
+    { name: "429", fault: { kind: "Refuse", status: 429 }, code: "RateLimited" },
+    { name: "half", fault: { kind: "Garble", how: "Truncated" }, code: "Unavailable" },
+  ] as const)("that ends in $name is not rejected: never paused, the call unsent", async (row) => {
     const server = await startConsole();
     server.faults.add({ operation: "login", fault: row.fault, times: 6 });
     const client = clientOf(server);
@@ -219,6 +227,43 @@ describe("a login", () => {
       expect(commitOutcome(failure)).toBe("NotCommitted");
     }
     await client.createServiceAccount(ACCOUNT);
+  });
+
+  test.each([
+    { name: "a redirect", fault: REDIRECT },
+    { name: "a page", fault: { kind: "Intercept", how: "Page" } },
+    { name: "an error as JSON with status 200", fault: { kind: "Intercept", how: "JsonError" } },
+    { name: "an empty body", fault: { kind: "Intercept", how: "Empty" } },
+    { name: "202", fault: { kind: "Intercept", how: "OtherForm", status: 202 } },
+    { name: "an envelope without a token", fault: { kind: "Answer", body: NO_TOKEN } },
+    { name: "more than the operator reads", fault: { kind: "Huge" } },
+    { name: "405", fault: { kind: "Refuse", status: 405 } },
+  ] as const)("answered with $name has failed: paused after three", async ({ fault }) => {
+    const server = await startConsole();
+    server.faults.add({ operation: "login", fault, times: "always" });
+    const { logins, observer } = watched();
+    const client = clientOf(server, { observer });
+    for (let n = 0; n < 3; n += 1) {
+      const failure = await failureOf(client.createServiceAccount(ACCOUNT));
+      expect(failure).toMatchObject({ code: "Unauthenticated", sent: false, operation: "login" });
+      expect(commitOutcome(failure)).toBe("NotCommitted");
+    }
+    const calls = Array.from({ length: 20 }, () => failureOf(client.listPolicies(POLICIES)));
+    for (const failure of await Promise.all(calls)) expect(failure.code).toBe("LoginPaused");
+    expect(server.requests.count("login")).toBe(3);
+    expect(logins).toEqual(["rejected", "rejected", "rejected"]);
+  });
+
+  test("that is paused says how it failed", async () => {
+    const server = await startConsole();
+    refuse(server, "login", 404);
+    const client = clientOf(server);
+    for (let n = 0; n < 3; n += 1) await failureOf(client.authenticate());
+    expect(await failureOf(client.authenticate())).toMatchObject({
+      code: "LoginPaused",
+      status: 404,
+      message: expect.stringContaining("login was answered with status 404"),
+    });
   });
 
   test.each([403, 404, 422, 400])(
@@ -267,6 +312,139 @@ describe("a login", () => {
     expect(await cancelled).toMatchObject({ code: "Unavailable", sent: false });
     fault.release();
     expect(await other).not.toHaveLength(0);
+    expect(server.requests.count("login")).toBe(1);
+  });
+});
+
+describe("a login that several clients use", () => {
+  const circuitsOf = (clock: Clock) =>
+    new LoginCircuits(clock, { fraction: () => 0, id: () => "" });
+
+  test("is tried by one client at a time, and paused for all of them after three failures", async () => {
+    const server = await startConsole({ latencyMs: 5 });
+    const clock = createFakeClock();
+    const options = { credentials: WRONG, clock, loginCircuits: circuitsOf(clock) };
+    const clients = Array.from({ length: 20 }, () => clientOf(server, options));
+    const failures = await Promise.all(clients.map((client) => failureOf(client.authenticate())));
+    expect(server.requests.count("login")).toBe(3);
+    expect(failures.filter(({ code }) => code === "LoginPaused")).toHaveLength(17);
+    expect(server.requests.maxInFlight).toBe(1);
+  });
+
+  test("stays paused for a new client with the same credentials, and is tried at once with others", async () => {
+    const server = await startConsole();
+    const loginCircuits = circuitsOf(createFakeClock());
+    const old = clientOf(server, { credentials: WRONG, loginCircuits });
+    for (let n = 0; n < 3; n += 1) await failureOf(old.authenticate());
+    const next = clientOf(server, { credentials: WRONG, loginCircuits });
+    await old.close();
+    expect(await failureOf(next.authenticate())).toMatchObject({ code: "LoginPaused" });
+    await clientOf(server, { loginCircuits }).authenticate();
+    expect(server.requests.count("login")).toBe(4);
+  });
+
+  test("is tried once more on request, and then paused for longer", async () => {
+    const server = await startConsole();
+    const clock = createFakeClock();
+    const options = { credentials: WRONG, clock, loginCircuits: circuitsOf(clock) };
+    const old = clientOf(server, options);
+    for (let n = 0; n < 3; n += 1) await failureOf(old.authenticate());
+    const requested = clientOf(server, { ...options, endsLoginPause: true });
+    expect(await failureOf(requested.authenticate())).toMatchObject({ code: "Unauthenticated" });
+    const paused = await failureOf(requested.authenticate());
+    expect(paused).toMatchObject({ code: "LoginPaused", retryAt: clock.now() + 2 * MINUTE });
+  });
+
+  test("is not tried by each of them while the console does not answer", async () => {
+    const server = await startConsole();
+    server.faults.add({ operation: "login", fault: { kind: "Silence", when: "BeforeCommit" } });
+    const limits = { requestsPerSecond: 1_000, burst: 1_000, concurrency: 8, timeoutMs: 100 };
+    const loginCircuits = circuitsOf(systemClock);
+    const clients = Array.from({ length: 5 }, () => clientOf(server, { loginCircuits, limits }));
+    const failures = await Promise.all(clients.map((client) => failureOf(client.authenticate())));
+    expect(failures.map(({ code }) => code)).toEqual(Array.from({ length: 5 }, () => "Timeout"));
+    expect(server.requests.count("login")).toBe(1);
+    await clients[4]?.authenticate();
+  });
+});
+
+describe("a token that expires while the neutral call gets no clear answer", () => {
+  const UNCLEAR = [
+    { name: "503", fault: { kind: "Refuse", status: 503 } },
+    { name: "no answer", fault: { kind: "Reset", when: "BeforeCommit" } },
+    { name: "429", fault: { kind: "Refuse", status: 429 } },
+    { name: "a page", fault: { kind: "Intercept", how: "Page" } },
+    { name: "a redirect", fault: REDIRECT },
+  ] as const;
+
+  test.each(UNCLEAR)("is replaced after refused calls about two accounts: $name", async (row) => {
+    const server = await startConsole();
+    const client = clientOf(server);
+    const ids = await Promise.all(
+      Array.from({ length: 10 }, async (_, n) => {
+        const name = `account-${n}`;
+        return (await client.createServiceAccount({ ...ACCOUNT, name })).saId;
+      }),
+    );
+    server.world.revokeTokens();
+    server.faults.add({ operation: "searchActions", fault: row.fault, times: "always" });
+    const [one = "", ...others] = ids;
+    const first = await failureOf(client.getServiceAccount(one));
+    expect(first).toMatchObject({ code: "Unauthenticated", status: 401, login: "Unknown" });
+    for (const saId of others) expect(await client.getServiceAccount(saId)).toMatchObject({ saId });
+    const statuses = server.requests.of("getServiceAccount").map(({ status }) => status);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(2);
+    expect(server.requests.count("login")).toBe(2);
+  });
+
+  test.each(UNCLEAR)("is not replaced for refused calls about one account: $name", async (row) => {
+    const server = await startConsole();
+    const client = clientOf(server);
+    await client.listServiceAccounts();
+    refuse(server, "getServiceAccount");
+    refuse(server, "issueKey");
+    server.faults.add({ operation: "searchActions", fault: row.fault, times: "always" });
+    for (let n = 0; n < 5; n += 1) {
+      const key = { saId: "sa-1", description: "", expiresInDays: 1 };
+      expect(await failureOf(client.getServiceAccount("sa-1"))).toMatchObject({ login: "Unknown" });
+      expect(await failureOf(client.issueKey(key))).toMatchObject({ login: "Unknown" });
+    }
+    await client.listServiceAccounts();
+    expect(server.requests.count("login")).toBe(1);
+  });
+
+  test("is not sent with calls that begin, or wait, while two refusals are judged", async () => {
+    const server = await startConsole();
+    const limits = { requestsPerSecond: 10_000, burst: 10_000, concurrency: 4, timeoutMs: 1_000 };
+    const client = clientOf(server, { limits });
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => {
+        const name = `account-${n}`;
+        return (await client.createServiceAccount({ ...ACCOUNT, name })).saId;
+      }),
+    );
+    server.world.revokeTokens();
+    const silence = { kind: "Silence", when: "BeforeCommit" } as const;
+    server.faults.add({ operation: "searchActions", fault: silence, times: "always" });
+    const refused = () =>
+      server.requests.of("getServiceAccount").filter(({ status }) => status === 401).length;
+    const early = ids.slice(0, 12).map((saId) => client.getServiceAccount(saId));
+    await vi.waitFor(() => expect(refused()).toBeGreaterThan(1));
+    const late = ids.slice(12).map((saId) => client.getServiceAccount(saId));
+    expect(await Promise.all([...early, ...late])).toHaveLength(20);
+    // Those that were under way before two answers were there.
+    expect(refused()).toBeLessThanOrEqual(5);
+    expect(server.requests.count("login")).toBe(2);
+  });
+
+  test("forgets an old refusal after a call that was accepted", async () => {
+    const server = await startConsole();
+    const client = clientOf(server);
+    refuse(server, "getServiceAccount");
+    refuse(server, "searchActions", 503);
+    expect(await failureOf(client.getServiceAccount("sa-1"))).toMatchObject({ login: "Unknown" });
+    await client.listServiceAccounts();
+    expect(await failureOf(client.getServiceAccount("sa-2"))).toMatchObject({ login: "Unknown" });
     expect(server.requests.count("login")).toBe(1);
   });
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readAllPages } from "../../../src/iam/client/all-pages.ts";
+import { listAllAccounts, quotas, readAllPages } from "../../../src/iam/client/all-pages.ts";
+import type { Exchanged } from "../../../src/iam/exchange/failures.ts";
 import { readServerText } from "../../../src/iam/exchange/server-text.ts";
 import type { Json, Quota } from "../../../src/iam/model.ts";
 import { type QuotaPage, readActions, readQuotaPage } from "../../../src/iam/wire/catalogue.ts";
@@ -116,7 +117,8 @@ describe("keys of an account (call 4)", () => {
   test.each<[string, Json, object | undefined]>([
     ["nothing", { keyId: "a" }, undefined],
     ["a description", { keyId: "a", description: "k8s x/y#z" }, { description: "k8s x/y#z" }],
-    ["a status", { id: "a", status: "expired" }, { status: "expired" }],
+    ["a state", { id: "a", status: "expired" }, { state: "Inactive" }],
+    ["a word that proves nothing", { id: "a", status: "locked" }, undefined],
     [
       "texts that are too long, or no texts",
       { keyId: "a", description: 1, status: "x".repeat(5_000) },
@@ -157,6 +159,29 @@ describe("an issued key (call 5)", () => {
   });
 });
 
+describe("the lifetime of an issued key", () => {
+  const time = "2026-04-01T00:00:00Z";
+  const expiresAt = Date.parse(time);
+
+  test.each<[string, object, object]>([
+    ["absent", {}, {}],
+    ["in days", { expiresInDays: 1 }, { lifetimeMs: 86_400_000 }],
+    ["in no whole days", { expiresInDays: 1.5 }, {}],
+    ["without a day", { expiresInDays: 0 }, {}],
+    ["as a text", { expiresInDays: "1" }, {}],
+    ["as a time", { expiresAt: time }, { expiresAt }],
+    ["as a time of another zone", { expiresAt: "2026-04-01T02:00:00.000+02:00" }, { expiresAt }],
+    ["as a time without a zone", { expiresAt: "2026-04-01T00:00:00" }, {}],
+    ["as a date", { expiresAt: "2026-04-01" }, {}],
+    ["as a number", { expiresAt: expiresAt / 1_000 }, {}],
+    ["as null", { expiresInDays: null, expiresAt: null }, {}],
+  ])("%s", (_name, fields, expected) => {
+    const answer = { keyId: "k", secret: "s", ...fields } as Json;
+    expect(readKeyPair(answer).lifetime).toEqual(expected);
+    expect(readKeyPair(envelope(answer)).lifetime).toEqual(expected);
+  });
+});
+
 describe("a login (call 1)", () => {
   test.each<[string, Json, string]>([
     ["with a token", envelope({ accessToken: "t", mfaRequired: false }), "Token"],
@@ -165,6 +190,8 @@ describe("a login (call 1)", () => {
     ["with both", envelope({ accessToken: "t", mfaRequired: true }), "MfaRequired"],
     ["with neither", envelope({ accessToken: null, mfaRequired: false }), "ShapeError"],
     ["with an empty token", envelope({ accessToken: "" }), "ShapeError"],
+    ["with the longest token", { accessToken: "t".repeat(16_384) }, "Token"],
+    ["with a token longer than a header", { accessToken: "t".repeat(16_385) }, "ShapeError"],
     ["with a token of two lines", envelope({ accessToken: "a\nb" }), "ShapeError"],
     ["with an array", [], "ShapeError"],
   ])("%s", (_name, json, expected) => {
@@ -191,6 +218,24 @@ describe("accounts and policies", () => {
       "with a later page and no hasNext",
       page([{ saId: "a" }], { hasNext: null, totalPages: 2 }),
       "ShapeError",
+    ],
+    ["with a next page as text", page([{ saId: "a" }], { hasNext: "true" }), "ShapeError"],
+    ["with pages and no position", { data: [{ saId: "a" }], totalPages: 2 }, "ShapeError"],
+    ["with a larger total as text", { items: [{ saId: "a" }], total: "2" }, "ShapeError"],
+    ["with a total beside a bare list", { result: [{ saId: "a" }], totalCount: 2 }, "ShapeError"],
+    ["with more", { items: [{ saId: "a" }], hasMore: true }, "ShapeError"],
+    ["with the number of a next page", { items: [{ saId: "a" }], nextPage: 2 }, "ShapeError"],
+    ["with a cursor", { items: [{ saId: "a" }], cursor: "x" }, "ShapeError"],
+    ["with a link", { items: [{ saId: "a" }], links: { next: "/x?page=2" } }, "ShapeError"],
+    [
+      "with a cursor after all",
+      { items: [{ saId: "a" }], total: "1", cursor: "x" },
+      [{ saId: "a" }],
+    ],
+    [
+      "with nothing that follows",
+      { items: [{ saId: "a" }], next: null, nextPage: 0, cursor: "", _links: {} },
+      [{ saId: "a" }],
     ],
     ["one without saId", page([{ saId: "a" }, {}]), "ShapeError"],
     ["no list", envelope({}), "ShapeError"],
@@ -228,13 +273,14 @@ describe("pages of quotas (call 12)", () => {
     page: number,
     hasNext,
     totalCount,
-    quotas: names.map(quota),
+    records: names.map(quota),
   });
   const readAll = (...pages: QuotaPage[]) =>
     readAllPages(
       async (number) => pages[number - 1] ?? at(number, [`q-${number}`], 9_999, true),
+      quotas,
     ).then(
-      (quotas) => quotas.map(({ name }) => name),
+      (found) => found.map(({ name }) => name),
       (error: Error) => error.message,
     );
 
@@ -256,7 +302,7 @@ describe("pages of quotas (call 12)", () => {
     [
       "a repeated record",
       [at(1, ["a"], 2, true), at(2, ["a"], 2, false)],
-      "a quota is listed twice",
+      "a record is listed on two pages",
     ],
     ["the wrong page", [at(2, ["a"], 1, false)], "this is another page"],
     [
@@ -271,8 +317,63 @@ describe("pages of quotas (call 12)", () => {
 
   test("a record must be complete, but its status can be null", () => {
     const { status: _, ...record } = quota("a");
-    expect(readQuotaPage(page([{ ...record, status: null }])).quotas).toEqual([quota("a")]);
+    expect(readQuotaPage(page([{ ...record, status: null }])).records).toEqual([quota("a")]);
     expect(outcomeOf(() => readQuotaPage(page([{ ...record, name: 3 }])))).toBe("ShapeError");
+  });
+});
+
+describe("pages of accounts", () => {
+  const ids = (...saIds: string[]) => saIds.map((saId) => ({ saId }));
+  /** The pages in turn, each time that the list is read. */
+  const readAll = async (...reads: Json[][]) => {
+    let [read, sent] = [-1, 0];
+    const send = async (number: number): Promise<Exchanged> => {
+      if (number === 1) read += 1;
+      sent += 1;
+      const json = reads[Math.min(read, reads.length - 1)]?.[number - 1] ?? [];
+      const response = { status: 200, headers: {}, body: Buffer.from(JSON.stringify(json)) };
+      return { operation: "listServiceAccounts", response, secrets: [], receivedAt: 0 };
+    };
+    const found = await listAllAccounts(send, undefined).then(
+      (accounts) => accounts.map(({ saId }) => saId).join(" "),
+      (error: Error) => error.message.split(": ")[1],
+    );
+    return [found, sent];
+  };
+  const items = (records: Json[], total: number) => ({ items: records, total });
+
+  test.each<[string, Json[][], string, number]>([
+    ["bare pages, until an empty one", [[ids("a", "b"), ids("c")]], "a b c", 3],
+    ["none", [[[]]], "", 1],
+    ["with a total", [[items(ids("a"), 2), items(ids("b"), 2)]], "a b", 2],
+    [
+      "with the number of pages",
+      [[1, 2].map((n) => ({ data: ids(`${n}`), totalPages: 2 }))],
+      "1 2",
+      3,
+    ],
+    ["all in one", [[page(ids("a", "b"))]], "a b", 1],
+    [
+      "a list that changes meanwhile is read again",
+      [[items(ids("a"), 2), items(ids("b"), 3)], [items(ids("a", "b", "c"), 3)]],
+      "a b c",
+      3,
+    ],
+    [
+      "one that changes each time is given up",
+      [[items(ids("a"), 2), items(ids("b"), 3)]],
+      "totalCount changed between pages",
+      6,
+    ],
+    ["an ignored parameter", [[ids("a"), ids("a")]], "a record is listed on two pages", 2],
+    [
+      "an early end",
+      [[items(ids("a"), 2), items([], 2)]],
+      "totalCount is not the number of records",
+      2,
+    ],
+  ])("%s", async (_, reads, expected, calls) => {
+    expect(await readAll(...reads)).toEqual([expected, calls]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { getCACertificates } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { loadKubeEndpoint } from "../../../src/kube/config/config.ts";
@@ -100,6 +100,47 @@ describe("a kubeconfig", () => {
   ])("with %s is refused", async (name, path, message) => {
     const context = name === "no cluster" ? "other" : undefined;
     await expect(loadKubeEndpoint({ kubeconfig: path(), context, clock })).rejects.toThrow(message);
+  });
+});
+
+describe("the files of KUBECONFIG", () => {
+  const write = (name: string, { server = "", namespace = name, current = "c" }) => {
+    const path = join(directory, name);
+    const config = {
+      apiVersion: "v1",
+      kind: "Config",
+      ...(current === "" ? {} : { "current-context": current }),
+      contexts: [{ name: "c", context: { cluster: "k", user: "u", namespace } }],
+      clusters: server === "" ? [] : [{ name: "k", cluster: { server } }],
+      users: [{ name: "u", user: { token: name } }],
+    };
+    writeFileSync(path, JSON.stringify(config));
+    return path;
+  };
+  const load = (...files: readonly string[]) =>
+    loadKubeEndpoint({ kubeconfigList: files.join(delimiter), clock });
+  const absent = () => join(directory, "absent");
+
+  test.each([
+    ["before", (good: string) => [absent(), good]],
+    ["after", (good: string) => [good, absent()]],
+    ["around", (good: string) => ["", absent(), good, absent()]],
+  ])("that do not exist are skipped %s one that does", async (_, files) => {
+    const endpoint = await load(...files(write("good", { server: "https://good" })));
+    expect(endpoint).toMatchObject({ server: "https://good", namespace: "good" });
+  });
+
+  test("are merged: of entries with one name, the first counts, and so does the first current context", async () => {
+    const first = write("first", { current: "" });
+    const second = write("second", { server: "https://second" });
+    const third = write("third", { server: "https://third", current: "other" });
+    const endpoint = await load(first, second, third);
+    expect(endpoint).toMatchObject({ server: "https://second", namespace: "first" });
+    expect((await endpoint.credentials()).headers).toEqual({ authorization: "Bearer first" });
+  });
+
+  test("of which none exists are named", async () => {
+    await expect(load(absent())).rejects.toThrow(`no file of KUBECONFIG exists: ${absent()}`);
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { EventNote, EventTarget } from "../../../src/kube/events/event-recorder.ts";
 import { createEventWriter } from "../../../src/kube/events/event-writer.ts";
-import { type ClusterEvent, eventType } from "../../../src/kube/resource-types.ts";
+import { type ClusterEvent, eventType, namespaceType } from "../../../src/kube/resource-types.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { systemClock } from "../../../src/util/time.ts";
@@ -21,11 +21,12 @@ const event = (note: string): EventNote => ({
   note,
 });
 
-function start() {
+function start(standIn?: EventTarget) {
   const dropped: string[] = [];
   const writer = createEventWriter({
     client: own().client,
     instance: "iam-operator-0",
+    standIn,
     clock: systemClock,
     random: systemRandom,
     log: { ...silentLog, debug: ({ err }) => void dropped.push(String(err)) },
@@ -65,4 +66,32 @@ test("events of cluster-scoped objects go to the default namespace", async () =>
   await writer.flush(10_000);
   expect(dropped).toEqual([]);
   expect(await written("default")).toContainEqual({ note, count: undefined });
+});
+
+test("a Warning about an object of a deleted namespace is written about an object of the operator", async () => {
+  const { client, namespace } = own();
+  const gone = { namespace: "", name: `${namespace}-gone` };
+  const finalizers = ["example.com/hold"];
+  const { apiVersion, kind } = { apiVersion: "v1", kind: "Namespace" };
+  await client.create(namespaceType, {
+    apiVersion,
+    kind,
+    metadata: { name: gone.name, finalizers },
+  });
+  await client.delete(namespaceType, gone, {});
+  const { writer, dropped } = start({
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { namespace, name: "iam-operator" },
+  });
+  const note = "Keys that stay valid until they expire: sak_1.";
+  const warning = { type: "Warning", reason: "KeysNotRevoked", action: "Delete", note } as const;
+  writer.record(regarding({ namespace: gone.name, uid: "u4" }), warning);
+  await writer.flush(10_000);
+  await client.mergePatch(namespaceType, gone, { metadata: { finalizers: null } });
+  expect(dropped).toEqual([]);
+  expect(await written(namespace)).toContainEqual({
+    note: `ApiKey ${gone.name}/ci: ${note}`,
+    count: undefined,
+  });
 });

@@ -4,7 +4,7 @@ import { EventCorrelator } from "../../../src/kube/events/event-series.ts";
 import { createEventWriter } from "../../../src/kube/events/event-writer.ts";
 import { keyOf } from "../../../src/kube/resource.ts";
 import { type ClusterEvent, eventType, namespaceType } from "../../../src/kube/resource-types.ts";
-import { silentLog } from "../../../src/util/log.ts";
+import { type Log, silentLog } from "../../../src/util/log.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { KubeWorld } from "../../support/kube-world.ts";
@@ -19,19 +19,29 @@ function event(note = "Issued key k1", reason = "KeyIssued"): EventNote {
   return { type: "Normal", reason, action: "IssueKey", note };
 }
 
-function setUp() {
+const standIn: EventTarget = {
+  apiVersion: "coordination.k8s.io/v1",
+  kind: "Lease",
+  metadata: { namespace: "iam-operator-system", name: "iam-operator" },
+};
+
+function setUp(options: { readonly standIn?: EventTarget } = {}) {
   const world = new KubeWorld();
   const { kernel, cluster, journal } = world;
   cluster.put(namespaceType, { metadata: { name: "ns" } });
   const { client, faults, process } = world.start("operator", { latencyMs: 0 });
   const { clock, random } = process;
   let dropped = 0;
+  const lines: string[] = [];
+  const warn: Log["warn"] = ({ kind, namespace, name, note }, message) =>
+    lines.push(`warn ${kind} ${namespace}/${name} ${note}: ${message}`);
   const writer = createEventWriter({
     client,
     instance: "iam-operator-0",
     clock,
     random,
-    log: silentLog,
+    log: { ...silentLog, warn },
+    ...options,
     onDropped: () => {
       dropped += 1;
     },
@@ -46,7 +56,18 @@ function setUp() {
   const seen = () =>
     events().map(({ note, series }) => `${note}${series ? ` ×${series.count}` : ""}`);
   const calls = () => journal.calls.length;
-  return { kernel, cluster, faults, writer, record, events, calls, seen, dropped: () => dropped };
+  return {
+    kernel,
+    cluster,
+    faults,
+    writer,
+    record,
+    events,
+    calls,
+    seen,
+    lines,
+    dropped: () => dropped,
+  };
 }
 
 const uidNumber = ({ metadata }: ClusterEvent) => Number(metadata.uid?.replace("uid-", ""));
@@ -145,11 +166,9 @@ describe("an event writer", () => {
     await record(event("third"));
     faults.call = undefined;
     await record(event("fourth"));
-    const flushing = writer.flush(SECOND);
-    await kernel.advance(SECOND);
-    await flushing;
-    await kernel.advance(0);
-    expect(seen()).toEqual(["second", "fourth"]);
+    const flushing = writer.flush(SECOND).then(seen);
+    await kernel.advance(SECOND / 2);
+    expect(await flushing).toEqual(["second", "fourth"]);
     expect(kernel.waiting).toEqual([]);
   });
 
@@ -162,6 +181,57 @@ describe("an event writer", () => {
     expect(dropped()).toBe(5_000);
     await kernel.advance(0);
     expect(calls()).toBe(1_000);
+  });
+
+  test("shares its queue among namespaces, whatever one of them reports", async () => {
+    const { kernel, cluster, writer, events, dropped } = setUp();
+    const about = (namespace: string, n: number) => ({
+      ...target,
+      metadata: { namespace, name: `k${n}`, uid: `${namespace}-${n}` },
+    });
+    for (const name of ["flood", "other"]) cluster.put(namespaceType, { metadata: { name } });
+    for (let n = 0; n < 3_000; n += 1) writer.record(about("flood", n), event());
+    for (let n = 0; n < 5; n += 1) writer.record(about("other", n), event());
+    expect(dropped()).toBe(2_005);
+    await kernel.advance(0);
+    const namespaces = events().map(({ metadata }) => metadata.namespace);
+    expect(namespaces.slice(0, 11).filter((each) => each === "other")).toHaveLength(5);
+    expect(namespaces).toHaveLength(1_000);
+  });
+
+  test.each([
+    ["of a terminating namespace", "team-x", { deletionTimestamp: "2026-01-01T00:00:00Z" }],
+    ["of a namespace that does not exist", "team-y", undefined],
+  ])("writes a Warning about an object %s beside the operator", async (_, namespace, metadata) => {
+    const { cluster, record, events, lines, dropped } = setUp({ standIn });
+    cluster.put(namespaceType, { metadata: { name: "iam-operator-system" } });
+    const finalizers = ["example.com/hold"];
+    if (metadata)
+      cluster.put(namespaceType, { metadata: { name: namespace, finalizers, ...metadata } });
+    const about = { ...target, metadata: { namespace, name: "ci", uid: "u1" } };
+    const note = "Keys that stay valid until they expire: sak_1.";
+    const warning = { type: "Warning", reason: "KeysNotRevoked", action: "Delete", note } as const;
+    await record(warning, about);
+    await record({ ...warning, isCondition: true, note: "Not ready." }, about);
+    await record(event(), about);
+    expect(events()).toMatchObject([
+      {
+        metadata: { namespace: "iam-operator-system" },
+        reason: "KeysNotRevoked",
+        note: `ApiKey ${namespace}/ci: ${note}`,
+        regarding: { kind: "Lease", namespace: "iam-operator-system", name: "iam-operator" },
+        related: { kind: "ApiKey", namespace, name: "ci", uid: "u1" },
+      },
+    ]);
+    expect(lines.filter((line) => line.includes("sak_1"))).toHaveLength(1);
+    expect(dropped()).toBe(2);
+  });
+
+  test("names in the log what a Warning that is not written is about", async () => {
+    const { faults, record, lines } = setUp();
+    faults.call = { kind: "Refuse", status: 403 };
+    await record({ ...event("Keys: sak_1"), type: "Warning" });
+    expect(lines).toEqual(["warn ApiKey ns/ci Keys: sak_1: could not write an event"]);
   });
 
   test("bounds what it writes between characters", async () => {

@@ -88,6 +88,14 @@ function setUp({ hasNamespace = true } = {}) {
     lines,
     holders,
     lease: (): Lease | undefined => cluster.peek(leaseType, LEASE),
+    takeLease: (holderIdentity: string) => {
+      const { metadata: _, ...taken } = cluster.peek(leaseType, LEASE) ?? {};
+      cluster.put(leaseType, {
+        ...taken,
+        metadata: LEASE,
+        spec: { holderIdentity, leaseDurationSeconds: 15 },
+      });
+    },
     deleteLease: () => {
       if (cluster.peek(leaseType, LEASE) !== undefined) cluster.remove(leaseType, LEASE);
     },
@@ -135,6 +143,43 @@ describe("leader election", () => {
     while (!b.started) await kernel.advance(50);
     expect(kernel.elapsed - diedAt).toBeLessThanOrEqual(17_100);
     expect(kernel.elapsed - diedAt).toBeGreaterThan(13_000);
+  });
+
+  // The monotonic clock stands still while a machine is suspended, so the wall clock alone advances.
+  test.each([5_000, 7_200_000])(
+    "mutates nothing after %i ms of suspension until the lease is renewed (S8)",
+    async (suspendedMs) => {
+      const { kernel, start } = setUp();
+      const a = start("a");
+      await kernel.advance(30_000);
+      expect(mayMutate(a.election)).toBe(true);
+      a.process.clock.jump(suspendedMs);
+      expect([a.election.isLeader, mayMutate(a.election)]).toEqual([true, false]);
+      await kernel.advance(2_100);
+      expect(mayMutate(a.election)).toBe(true);
+    },
+  );
+
+  test("a lease that was taken during a suspension is lost without a mutation (S8)", async () => {
+    const { kernel, start, takeLease } = setUp();
+    const a = start("a");
+    await kernel.advance(30_000);
+    takeLease("b");
+    a.process.clock.jump(3_600_000);
+    let mutations = 0;
+    for (let waited = 0; waited < 5_000; waited += 100) {
+      if (mayMutate(a.election)) mutations += 1;
+      await kernel.advance(100);
+    }
+    expect([mutations, await a.end]).toEqual([0, "Lost"]);
+  });
+
+  test.each([-7_200_000, -5_000, 900])("goes on after its clock was set by %i ms", async (ms) => {
+    const { kernel, start } = setUp();
+    const a = start("a");
+    await kernel.advance(30_000);
+    a.process.clock.jump(ms);
+    expect(mayMutate(a.election)).toBe(true);
   });
 
   test("lets a standby act within 3 seconds of a graceful stop (L4)", async () => {

@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { commandsOf } from "./support/commands.ts";
 import { CI_BOT_POLICIES, openScene, type Scene } from "./support/scene.ts";
 
 const folder = join(import.meta.dirname, "../../../docs/kubectl-iam");
@@ -71,9 +72,8 @@ function blocksOf(text: string): readonly string[] {
 
 /** The block as it is when its commands are run now. */
 async function run(block: string): Promise<string> {
-  const commands = block.match(/^\$ .*(?:\\\n.*)*$/gm) ?? [];
   const parts: string[] = [];
-  for (const command of commands) {
+  for (const command of commandsOf(block)) {
     const line = command.slice(2).replaceAll("<account>", legacyId);
     const { output } = await scene.plugin.shell(`{ ${line}\n} 2>&1`);
     scene.world.logs.push(output);

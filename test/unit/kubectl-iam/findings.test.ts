@@ -5,10 +5,12 @@ import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { ApiKey } from "../../../src/api/api-key.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
+import type { Secret } from "../../../src/kube/resource-types.ts";
 import { scrubObject, scrubSecret, scrubText } from "../../../src/kubectl-iam/bundle/scrub.ts";
 import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
 import { expiringKeys } from "../../../src/kubectl-iam/commands/expiring.ts";
-import { findOrphans } from "../../../src/kubectl-iam/commands/orphans.ts";
+import { findOrphans, unauditedAccounts } from "../../../src/kubectl-iam/commands/orphans.ts";
+import { readPair } from "../../../src/kubectl-iam/console/from-cluster.ts";
 import { readPolicyRecords } from "../../../src/kubectl-iam/console/policy-records.ts";
 import { hideSecrets } from "../../../src/kubectl-iam/console/print.ts";
 import { checkAlerts } from "../../../src/kubectl-iam/doctor/alerts.ts";
@@ -29,7 +31,7 @@ const inDays = (days: number) => toIso8601(now + days * DAY);
 function key(name: string, status: object, spec: object = {}): ApiKey {
   return {
     kind: "ApiKey",
-    metadata: { name, namespace: "n" },
+    metadata: { name, namespace: "n", generation: 1 },
     spec: { serviceAccountRef: { name: "sa" }, suspend: false, ...spec },
     status: {
       conditions: [{ type: "Ready", status: "True", reason: "KeyDelivered", message: "" }],
@@ -39,18 +41,28 @@ function key(name: string, status: object, spec: object = {}): ApiKey {
 }
 const current = (keyId: string, days: number) => ({ keyId, expirationTime: inDays(days) });
 
-test("keys that expire are renewed by themselves unless suspended or overdue", () => {
+test("keys that expire are renewed by themselves if the operator says so, unless overdue", () => {
+  const saying = (status: string, observedGeneration = 1) => ({
+    conditions: [
+      { type: "IssuanceAllowed", status, reason: "R", message: "M.", observedGeneration },
+    ],
+  });
+  const yes = saying("True");
   const keys = [
-    key("later", { current: current("a", 30), renewalTime: inDays(20) }),
-    key("fine", { current: current("b", 10), renewalTime: inDays(1) }),
-    key("overdue", { current: current("c", 5), renewalTime: inDays(-1) }),
-    key("suspended", { current: current("d", 6), renewalTime: inDays(1) }, { suspend: true }),
+    key("later", { current: current("a", 30), renewalTime: inDays(20), ...yes }),
+    key("fine", { current: current("b", 10), renewalTime: inDays(1), ...yes }),
+    key("overdue", { current: current("c", 5), renewalTime: inDays(-1), ...yes }),
+    key("stopped", { current: current("d", 6), renewalTime: inDays(1), ...saying("False") }),
+    key("changed", { current: current("e", 7), renewalTime: inDays(1), ...saying("True", 0) }),
+    key("new", { current: current("f", 8), renewalTime: inDays(1) }),
     key("young", {}),
   ];
   const found = expiringKeys(keys, 14 * DAY, now);
   expect(found.map(({ apiKey, renewsByItself }) => [apiKey, renewsByItself])).toEqual([
     ["overdue", false],
-    ["suspended", false],
+    ["stopped", false],
+    ["changed", false],
+    ["new", false],
     ["fine", true],
   ]);
 });
@@ -78,6 +90,17 @@ describe("orphans", () => {
     ]);
   });
 
+  test.each<[string, object | undefined, boolean]>([
+    ["nothing is reported", undefined, true],
+    ["there is no account", { conditions: [{ type: "Ready", status: "False" }] }, false],
+    ["no list was read", { saId: "sa-1", conditions: [{ type: "Ready", status: "True" }] }, true],
+    ["keys are managed", { conditions: [{ type: "KeysManaged", status: "True" }] }, false],
+    ["it is Unknown", { conditions: [{ type: "KeysManaged", status: "Unknown" }] }, true],
+  ])("if %s, unmanaged keys are unknown: %3$s", (_, status, isUnknown) => {
+    const object = { metadata: { name: "sa" }, status } as unknown as ServiceAccount;
+    expect(unauditedAccounts([object])).toHaveLength(isUnknown ? 1 : 0);
+  });
+
   test("a new key that cannot be delivered is listed; a key that is being verified is not listed", () => {
     const pending = { keyId: "p", expirationTime: "2026-04-01T00:00:00Z" };
     const stalled = [{ type: "Stalled", status: "True", reason: "SecretConflict" }];
@@ -86,6 +109,28 @@ describe("orphans", () => {
       [],
     );
     expect(found).toMatchObject([{ object: "iamkey/k", keyId: "p", kind: "Pending" }]);
+  });
+});
+
+describe("the pair in a Secret", () => {
+  const noted = { "iam-operator.io/key-id": "noted" };
+  const read = (data: object, entries: object, annotations: object = noted) =>
+    readPair(key("k", {}, { secret: { data: entries } }), {
+      metadata: { name: "s", namespace: "n", annotations },
+      data: Object.fromEntries(
+        Object.entries(data).map(([name, text]) => [name, Buffer.from(text).toString("base64")]),
+      ),
+    } as unknown as Secret);
+
+  test("is what the entries say", () => {
+    const pair = read({ id: "entry", s: "x" }, { id: "${keyId}", s: "${secret}" });
+    expect([pair.keyId, pair.secret.reveal()]).toEqual(["entry", "x"]);
+  });
+
+  test("has the noted ID if no entry holds the ID alone", () => {
+    expect(read({ s: "x" }, { s: "${secret}", both: "${keyId}:${secret}" }).keyId).toBe("noted");
+    expect(() => read({ s: "x" }, { s: "${secret}" }, {})).toThrow(/no entry/);
+    expect(() => read({ s: "x" }, { s: "${secret}", id: "${keyId}" })).toThrow(/missing.*id/);
   });
 });
 

@@ -1,5 +1,6 @@
 /** What is printed, as pure functions of what was read. */
 import { describe, expect, test } from "vitest";
+import { NO_FORECAST } from "../../../src/kubectl-iam/cluster/forecast.ts";
 import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
 import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
 import { bar } from "../../../src/kubectl-iam/view/bar.ts";
@@ -212,9 +213,22 @@ describe("the next step", () => {
     );
   });
 
+  test("of a key whose Secret a policy changes is to exempt it", () => {
+    const message =
+      "The API server stores it with a different label team. Exempt the Secret from the policy.";
+    const status = { conditions: [{ ...ready("True", "SecretNotKept"), message }] };
+    expect(nextStep(object([], { status }), empty, now)).toEqual({
+      isNeeded: true,
+      text: "Exempt the Secret from the policy.",
+    });
+  });
+
   test("of a key in order is when it is renewed", () => {
     const status = {
-      conditions: [ready("True", "KeyDelivered")],
+      conditions: [
+        ready("True", "KeyDelivered"),
+        { type: "IssuanceAllowed", status: "True", reason: "Allowed", message: "" },
+      ],
       current: { keyId: "k" },
       renewalTime: "2026-01-11T00:00:00Z",
     };
@@ -222,6 +236,8 @@ describe("the next step", () => {
       isNeeded: false,
       text: "Nothing: the key is renewed in 10d.",
     });
+    const unseen = { ...status, conditions: status.conditions.slice(0, 1) };
+    expect(nextStep(object([], { status: unseen }), empty, now).text).toBe(NO_FORECAST);
   });
 });
 

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
+import { type Secret, secretType } from "../../../src/kube/resource-types.ts";
 import { toMicroTime } from "../../../src/util/time.ts";
 import { runInProcess } from "./support/in-process.ts";
 import type { Ended } from "./support/plugin.ts";
@@ -72,26 +73,49 @@ describe("import", () => {
 });
 
 describe("of a suspended account", () => {
-  test("revoke-access reports that nothing is unbound, and names the next command", async () => {
+  beforeAll(async () => {
     const suspended = await iam("suspend iamsa/ci-bot");
-    expect(suspended).toMatchObject({ code: 0 });
-    expect(suspended.notes).toBe(
-      "While iamsa/ci-bot is suspended, revoke-access does not unbind anything.\n",
-    );
-    const { code, notes } = await iam("revoke-access ci-bot --yes");
-    expect(code).toBe(3);
-    expect(notes).toContain(
-      `error: iamsa/ci-bot: still bound: pol-read, pol-deploy; iamsa/ci-bot is suspended; kubectl iam resume iamsa/ci-bot -n ${world.namespace} lets it continue`,
-    );
+    expect(suspended).toMatchObject({
+      code: 0,
+      notes:
+        "The ApiKeys of iamsa/ci-bot are not suspended: their keys are still issued and rotated.\n",
+    });
+  });
+  afterAll(async () => {
     expect(await iam("resume iamsa/ci-bot")).toMatchObject({ code: 0 });
-    const again = await iam("revoke-access ci-bot");
-    expect(again).toMatchObject({
+    expect(await iam("restore-access ci-bot --yes")).toMatchObject({ code: 0 });
+  });
+
+  test("rotate ends when the Secret holds the new key", async () => {
+    const before = (await world.get("ApiKey", "ci-bot-key")).status?.current?.keyId;
+    const { code, output, notes } = await iam("rotate ci-bot-key");
+    expect({ code, notes }).toEqual({ code: 0, notes: "" });
+    const now = (await world.get("ApiKey", "ci-bot-key")).status?.current?.keyId;
+    expect(now).not.toBe(before);
+    expect(output).toContain(`iamkey/ci-bot-key has key ${now} (was ${before})`);
+  });
+
+  test("create apikey ends when the first key is issued", async () => {
+    const { code, output } = await iam("create apikey of-suspended --account ci-bot");
+    expect(output).toContain("iamkey/of-suspended Ready=True KeyDelivered: ");
+    expect(code).toBe(0);
+  });
+
+  test("reconcile of its PolicyBinding ends with the reason", async () => {
+    const { code, output } = await iam("reconcile iampb/ci-bot --timeout 30s");
+    expect(output).toMatch(/^iampb\/ci-bot Ready=(True|False) .*suspend/m);
+    expect(code).toBeLessThan(2);
+  });
+
+  test("revoke-access revokes access", async () => {
+    const { code, output } = await iam("revoke-access ci-bot --yes");
+    expect(output).toMatch(/^iamsa\/ci-bot: Access is revoked[,:] /m);
+    expect(code).toBe(0);
+    expect(await bound()).toHaveLength(0);
+    expect(await iam("revoke-access ci-bot")).toMatchObject({
       code: 0,
       notes: "iamsa/ci-bot: revoking was requested already.\n",
     });
-    expect(again.output).toMatch(/^iamsa\/ci-bot: Access is revoked[,:] /);
-    expect(await bound()).toHaveLength(0);
-    expect(await iam("restore-access ci-bot --yes")).toMatchObject({ code: 0 });
   });
 });
 
@@ -125,6 +149,54 @@ describe("without an operator", () => {
       /warning: no replica of the operator has renewed the Lease for \d+[sm], so nothing happens until a replica holds it: kubectl iam doctor/,
     );
     expect(code).toBe(3);
+  });
+
+  describe("and with a Secret that nobody repairs", () => {
+    const key = { namespace: "", name: "ci-bot-key" };
+    let before: Secret;
+    beforeAll(async () => {
+      key.namespace = world.namespace;
+      before = (await world.kube.get(secretType, key)) as Secret;
+    });
+    const write = (data: Record<string, string | null>) =>
+      world.kube.mergePatch(secretType, key, { data });
+    const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+    test("doctor tries the pair in it", async () => {
+      const { output } = await iam("doctor ci-bot-key");
+      expect(output).toMatch(/^ok +secret\/ci-bot-key +it holds key sak_/m);
+      expect(output).toMatch(/^ok +Pair +the console accepts the pair of key sak_/m);
+    });
+
+    test("doctor sees an edited secret", async () => {
+      await write({ secret: base64("x".repeat(43)) });
+      const { code, output } = await iam("doctor ci-bot-key");
+      expect(output).toMatch(/^failed +Pair +.*401/m);
+      expect(code).toBe(1);
+    });
+
+    test("doctor and console use the id of the entry that the workload reads", async () => {
+      await write({ ...before.data, keyId: base64("sak_other") });
+      const { code, output } = await iam("doctor ci-bot-key");
+      expect(output).toMatch(
+        /^failed +secret\/ci-bot-key +it holds key sak_other, and the ApiKey has sak_/m,
+      );
+      expect(code).toBe(1);
+      const refused = await iam("console instances --from-secret ci-bot-key");
+      expect(refused.code).toBe(3);
+      expect(refused.notes).toContain("401");
+    });
+
+    test("doctor sees a Secret that lacks an entry, or is gone", async () => {
+      await write({ keyId: null });
+      expect((await iam("doctor ci-bot-key")).output).toMatch(
+        /^failed +secret\/ci-bot-key +.*missing or empty: keyId/m,
+      );
+      await world.kube.delete(secretType, key, {});
+      const { code, output } = await iam("doctor ci-bot-key");
+      expect(output).toMatch(/^failed +secret\/ci-bot-key +it does not exist$/m);
+      expect(code).toBe(1);
+    });
   });
 
   test("--no-wait only requests the change, and names the bound policies", async () => {

@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import {
+  type Guard,
   type HttpServer,
   metricsPages,
   type Pages,
@@ -12,8 +13,9 @@ import { systemClock } from "../../../src/util/time.ts";
 let server: HttpServer | undefined;
 afterEach(() => server?.close());
 
-async function start(pages: Pages) {
-  server = await serve({ host: "127.0.0.1", port: 0, pages, clock: systemClock });
+async function start(pages: Pages, guard?: Guard) {
+  const options = { host: "127.0.0.1", port: 0, pages, clock: systemClock };
+  server = await serve({ ...options, ...(guard && { guard }) });
   const url = `http://127.0.0.1:${server.port}`;
   return async (path: string, init?: RequestInit) => {
     const response = await fetch(`${url}${path}`, init);
@@ -69,6 +71,18 @@ describe("the server", () => {
   ])("answers %s %s with %d", async (method, path, status, text) => {
     const get = await start(pages);
     expect(await get(path, { method })).toEqual([status, text]);
+  });
+
+  test("answers a client whose permission cannot be checked with 500", async () => {
+    const get = await start(pages, () => Promise.reject(new Error("canary")));
+    expect(await get("/fails")).toEqual([500, "internal error\n"]);
+  });
+
+  test("closes the connection if it cannot answer, and goes on", async () => {
+    const page = { status: 200, contentType: "no\nheader", text: "" };
+    const get = await start({ "/broken": () => page });
+    await expect(get("/broken")).rejects.toThrow("fetch failed");
+    expect(await get("/nothing")).toEqual([404, "not found\n"]);
   });
 
   test("refuses a port that is taken", async () => {

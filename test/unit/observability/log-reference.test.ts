@@ -12,6 +12,7 @@ const spread: Readonly<Record<string, readonly string[]>> = {
   "...parseKey(key)": ["namespace", "name"],
   "...keyOf(object)": ["namespace", "name"],
   "...keyOf(snapshot.object)": ["namespace", "name"],
+  "...logged(series)": ["kind", "namespace", "name", "reason", "note"],
   "...changes": ["bound", "unbound"],
   "...result": ["requeueAfterMs"],
   fields: ["err", "durationMs"],

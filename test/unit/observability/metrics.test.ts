@@ -35,6 +35,8 @@ test("the metrics are those that are documented", async () => {
       "counter iam_operator_events_dropped_total",
       "counter iam_operator_iam_requests_total",
       "counter iam_operator_logins_total",
+      "counter iam_operator_long_turns_seconds_total",
+      "counter iam_operator_omitted_state_total",
       "counter iam_operator_reappeared_policies_total",
       "counter iam_operator_stale_sync_skips_total",
       "counter iam_operator_watch_restarts_total",

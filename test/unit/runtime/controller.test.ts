@@ -386,16 +386,17 @@ describe("a failed pass", () => {
 describe("a pass that does not end", () => {
   function hanging(heedsSignal: boolean) {
     let signal: AbortSignal | undefined;
+    let reportSignal: AbortSignal | undefined;
     const world = setUp({
       reconcile: (_: Thing, pass: Run) => {
-        signal = pass.signal;
+        ({ signal, reportSignal } = pass);
         return new Promise((_resolve, reject) => {
           if (heedsSignal) pass.signal.addEventListener("abort", () => reject(pass.signal.reason));
         });
       },
     });
     world.writer.put(world.thing("a"));
-    return { ...world, signal: () => signal };
+    return { ...world, signal: () => signal, reportSignal: () => reportSignal };
   }
 
   test("is aborted after two minutes", async () => {
@@ -405,6 +406,20 @@ describe("a pass that does not end", () => {
     await clock.advance(1);
     expect(signal()?.aborted).toBe(true);
     expect(lines).toContain("warn reconcile timed out Thing ns a pass-1");
+  });
+
+  test("can be reported for another 15 seconds, unless the process stops", async () => {
+    const { clock, reportSignal } = hanging(false);
+    await clock.advance(2 * MINUTE + 15 * SECOND - 1);
+    expect(reportSignal()?.aborted).toBe(false);
+    await clock.advance(1);
+    expect(reportSignal()?.aborted).toBe(true);
+
+    const stopping = hanging(false);
+    await stopping.clock.advance(2 * MINUTE);
+    const drained = stopping.controller.drain(0);
+    await stopping.clock.advance(SECOND);
+    expect([stopping.reportSignal()?.aborted, await drained]).toEqual([true, false]);
   });
 
   test("shows as silence", async () => {

@@ -23,5 +23,5 @@ export const createServiceAccount: Endpoint = (call) => {
   if (shapes.duplicateNames === "conflict" && world.hasAccountNamed(orgId, projectId, name)) {
     throw new ApiError(409, "a service account of this name exists");
   }
-  return record(201, accountRecord(world.createAccount(wanted), []));
+  return record(201, accountRecord(shapes, world.createAccount(wanted), []));
 };

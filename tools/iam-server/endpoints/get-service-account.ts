@@ -9,7 +9,7 @@ import { accountRecord, keyList } from "./service-account-records.ts";
 export const getServiceAccount: Endpoint = (call) => {
   const account = accountInPath(call);
   requireOnAccount(call, ACTIONS.getServiceAccount, account);
-  const found = accountRecord(account, keyList(call.world, call.shapes, account.saId));
+  const found = accountRecord(call.shapes, account, keyList(call.world, call.shapes, account.saId));
   return call.shapes.serviceAccountDetail === "bare" ? record(200, found) : envelope(found);
 };
 

@@ -14,5 +14,6 @@ export const issueKey: Endpoint = (call) => {
   requireOnAccount(call, ACTIONS.issueKey, account);
   const { key, secret } = world.issueKey(account.saId, wanted, call.keyPropagationMs);
   const pair = { keyId: key.keyId, secret };
-  return record(201, call.shapes.issuedKey === "pair" ? pair : { ...fullKey(key), ...pair });
+  const isBare = call.shapes.issuedKey === "pair";
+  return record(201, isBare ? pair : { ...fullKey(key, world.clock.now()), ...pair });
 };

@@ -5,7 +5,7 @@ import { type Answer, type Call, type Endpoint, envelope, list, record } from ".
 import { homeOrganization } from "../organization.ts";
 import { unpaged } from "../pagination.ts";
 import { requireOnAccount } from "./get-service-account.ts";
-import { policyRecord } from "./list-policies.ts";
+import { policyRecord, spelledBy } from "./list-policies.ts";
 
 /** Call 9: which policies are bound to a target. */
 export const listBindings: Endpoint = (call) => {
@@ -24,7 +24,8 @@ export const listBindings: Endpoint = (call) => {
 };
 
 function answer({ world, shapes }: Call, targetId: string, orgId: string): Answer {
-  const policyIds = world.boundTo(targetId);
+  const bound = world.boundTo(targetId);
+  const policyIds = bound.map((policyId) => spelledBy(shapes, policyId));
   switch (shapes.bindings) {
     case "bindings":
       return list(
@@ -33,7 +34,7 @@ function answer({ world, shapes }: Call, targetId: string, orgId: string): Answe
     case "policyIds":
       return envelope({ targetType: "tpn", targetId, policyIds });
     case "policies": {
-      const policies = policyIds.flatMap((policyId) => world.policies.get(policyId) ?? []);
+      const policies = bound.flatMap((policyId) => world.policies.get(policyId) ?? []);
       return list(
         unpaged(policies.map((policy) => policyRecord(policy, { ...shapes, policyId: "id" }))),
       );

@@ -27,9 +27,15 @@ export const listPolicies: Endpoint = (call) => {
   );
 };
 
+/** The ID as answers have it. */
+export function spelledBy({ policyIdCase }: Readonly<Shapes>, policyId: string): string {
+  return policyIdCase === "upper" ? policyId.toUpperCase() : policyId;
+}
+
 /** A policy in the chosen shape: none of its fields but the statements are documented. */
 export function policyRecord(policy: Policy, shapes: Readonly<Shapes>): object {
-  const { policyId, name, orgId, kind, status, statements } = policy;
+  const { name, orgId, kind, status, statements } = policy;
+  const policyId = spelledBy(shapes, policy.policyId);
   return {
     ...(shapes.policyId === "id" ? { id: policyId } : { policyId }),
     name,

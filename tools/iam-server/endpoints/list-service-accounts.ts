@@ -18,7 +18,9 @@ export const listServiceAccounts: Endpoint = (call) => {
           pageSize: call.query.integer("pageSize", { min: 1, max: 1000, default: 20 }),
         })
       : unpaged(accounts);
-  const data = page.data.map((account) => accountRecord(account, listedKeys(call, account)));
+  const data = page.data.map((account) =>
+    accountRecord(call.shapes, account, listedKeys(call, account)),
+  );
   switch (call.shapes.serviceAccountList) {
     case "envelope":
       return list({ ...page, data });

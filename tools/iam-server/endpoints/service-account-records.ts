@@ -1,12 +1,19 @@
-import { toIso8601 } from "../../../src/util/time.ts";
+import { type Instant, toIso8601 } from "../../../src/util/time.ts";
 import type { Shapes } from "../shapes.ts";
 import type { AccountRecord, KeyRecord, World } from "../world.ts";
 
-/** The documented fields of a service account, with `keys` as given. */
-export function accountRecord(account: AccountRecord, keys: unknown): object {
+/** The documented fields of a service account, in the chosen shape, with `keys` as given. */
+export function accountRecord(
+  { accountDescriptions }: Readonly<Shapes>,
+  account: AccountRecord,
+  keys: unknown,
+): object {
   const { saId, tpn, orgId, projectId, name, description, status } = account;
-  const fields = { saId, tpn, orgId, projectId, name, description, status };
-  return keys === undefined ? fields : { ...fields, keys };
+  return {
+    ...{ saId, tpn, orgId, projectId, name, status },
+    ...(accountDescriptions === "shown" ? { description } : {}),
+    ...(keys === undefined ? {} : { keys }),
+  };
 }
 
 /** `keys` of a service account in the chosen shape; `undefined` where the property is missing. */
@@ -16,7 +23,7 @@ export function keyList(world: World, shapes: Readonly<Shapes>, saId: string): u
     .filter((key) => shapes.deadKeys === "listed" || isLive(key, world.clock.now()));
   switch (shapes.keyRecords) {
     case "full":
-      return keys.map(fullKey);
+      return keys.map((key) => fullKey(key, world.clock.now()));
     case "keyIdOnly":
       return keys.map(({ keyId }) => ({ keyId }));
     case "idProperty":
@@ -31,17 +38,17 @@ export function keyList(world: World, shapes: Readonly<Shapes>, saId: string): u
 }
 
 /** Everything there is to say about a key, save its secret. */
-export function fullKey(key: KeyRecord): object {
+export function fullKey(key: KeyRecord, now: Instant): object {
   return {
     keyId: key.keyId,
     description: key.description,
     expiresInDays: key.expiresInDays,
-    status: key.status,
+    status: key.status === "active" && now >= key.expirationTime ? "expired" : key.status,
     createdAt: toIso8601(key.issueTime),
     expiresAt: toIso8601(key.expirationTime),
   };
 }
 
-function isLive(key: KeyRecord, now: number): boolean {
+function isLive(key: KeyRecord, now: Instant): boolean {
   return key.status === "active" && now < key.expirationTime;
 }

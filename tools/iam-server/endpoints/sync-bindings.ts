@@ -11,6 +11,7 @@ import {
   record,
 } from "../call.ts";
 import { requireOnAccount } from "./get-service-account.ts";
+import { spelledBy } from "./list-policies.ts";
 
 const Body = z.object({
   targetType: z.literal("tpn"),
@@ -29,14 +30,21 @@ export const syncBindings: Endpoint = (call) => {
   if (wanted.orgId !== account.orgId) {
     throw invalid(["body", "orgId"], "is not the organization of the target");
   }
-  for (const [index, policyId] of wanted.policyIds.entries()) {
+  const bound = wanted.policyIds.map((policyId) => storedSpelling(call, policyId));
+  for (const [index, policyId] of bound.entries()) {
     const refusal = whyNotBindable(call, policyId, index, account.orgId);
     if (refusal !== undefined) throw refusal;
   }
-  world.replaceBindings(account.tpn, wanted.policyIds);
-  const policyIds = [...world.boundTo(account.tpn)];
+  world.replaceBindings(account.tpn, bound);
+  const policyIds = world.boundTo(account.tpn).map((policyId) => spelledBy(shapes, policyId));
   return answer(shapes.syncAnswer, { ...wanted, policyIds });
 };
+
+function storedSpelling({ world, shapes }: Call, policyId: string): string {
+  if (shapes.policyIdCase === "exact") return policyId;
+  const wanted = policyId.trim().toLowerCase();
+  return [...world.policies.keys()].find((id) => id.toLowerCase() === wanted) ?? policyId;
+}
 
 function whyNotBindable(
   { world, shapes }: Call,

@@ -1,19 +1,30 @@
 /** Why no key may be issued now, and whether waiting or manual action resolves it. Pure. */
+
 import { MAX_LISTED_KEYS } from "../../../api/api-key.ts";
-import { labels } from "../../../api/meta.ts";
+import { ISSUANCE_ALLOWED } from "../../../api/issuance.ts";
+import { apiKeyLabel, labels } from "../../../api/meta.ts";
+import { clientIdentity } from "../../../connections/client-settings.ts";
+import { certainTime } from "../../../util/agreed-time.ts";
 import { DAY, HOUR, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
+import {
+  describeStop,
+  isStopped,
+  UNREADABLE_RESPONSE,
+} from "../../frame/rules/unreadable-response.ts";
 import { secretNameOf, stagingName } from "../secret/owner.ts";
+import { mayWork } from "./listed-keys.ts";
 import { rotationIsRequested } from "./needs.ts";
+import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import { isUsable } from "./readiness.ts";
 import { reservedMetadataBlocks } from "./reserved-metadata.ts";
 import { liveKeyCap, safetyLimit } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed, VainAttempts } from "./snapshot.ts";
-import type { KeyStatus } from "./status.ts";
+import type { KeyStatus, OrphanedKey } from "./status.ts";
 
-/** The condition that is False while a key may not be issued. */
-export const ISSUANCE_ALLOWED = "IssuanceAllowed";
+/** The reason of a Secret that takes no other pair. */
+export const SECRET_IMMUTABLE = "SecretImmutable";
 
 /**
  * The reason of a block that ends when another ApiKey of the same account is done. Waiting ApiKeys are enqueued then.
@@ -40,8 +51,10 @@ export const blocks: readonly BlockRule[] = [
   secretIsClaimed,
   secretConflict,
   stagingConflict,
+  secretIsImmutable,
   reservedMetadataBlocks,
   lifetimeIsNotGranted,
+  responseIsUnreadable,
   namespaceBudgetIsUsedUp,
   statusIsFull,
   budgetIsUsedUp,
@@ -76,26 +89,31 @@ function secretIsClaimed({ otherClaim, target }: ApiKeySnapshot): Waiting | unde
 
 /** Also checked before a new pair is delivered: the Secret may have another owner by then (S9). */
 export function secretConflict({ self, spec, target }: ApiKeySnapshot): Waiting | undefined {
-  if (target.kind !== "Foreign" || (spec.secret.onExisting === "Adopt" && target.adoptable))
-    return undefined;
+  if (target.kind !== "Foreign") return undefined;
+  const isWanted = spec.secret.onExisting === "Adopt";
+  if (isWanted && target.adoptable && target.hasConsent) return undefined;
   const name = secretNameOf(self.name, spec);
   return blocked("Stalled", {
     reason: "SecretConflict",
-    message: `Secret ${name} exists and is not this ApiKey's: ${target.why}. ${conflictAdvice(target, self, name)}`,
+    message: `Secret ${name} exists and is not this ApiKey's: ${target.why}. ${conflictAdvice(target, self, name, isWanted)}`,
   });
 }
 
 /** Safe and possible actions only: another ApiKey's key must not be deleted, and spec.secret.name is immutable. */
 function conflictAdvice(
-  { holder, adoptable }: Extract<ApiKeySnapshot["target"], { kind: "Foreign" }>,
+  { holder, adoptable, hasConsent }: Extract<ApiKeySnapshot["target"], { kind: "Foreign" }>,
   { namespace, name: apiKey }: ApiKeySnapshot["self"],
   name: string,
+  isWanted: boolean,
 ): string {
   const again = "Create this ApiKey again with another spec.secret.name";
   if (holder !== undefined)
     return `It can hold the key of ApiKey ${holder}: do not delete it. ${again}.`;
   if (!adoptable) return `${again}; if nothing uses the Secret, delete it instead.`;
-  return `${again}; or let the operator overwrite the Secret: kubectl label secret -n ${namespace} ${name} ${labels.apiKey}=${apiKey}, and set spec.secret.onExisting: Adopt.`;
+  const consent = `kubectl label secret -n ${namespace} ${name} ${labels.apiKey}=${apiKeyLabel(apiKey)}`;
+  const wish = "set spec.secret.onExisting: Adopt";
+  const steps = [...(hasConsent ? [] : [consent]), ...(isWanted ? [] : [wish])];
+  return `${again}; or let the operator overwrite the Secret: ${steps.join(", and ")}.`;
 }
 
 function stagingConflict({ self, spec, staging }: ApiKeySnapshot): Waiting | undefined {
@@ -106,11 +124,52 @@ function stagingConflict({ self, spec, staging }: ApiKeySnapshot): Waiting | und
   });
 }
 
+/** The API server refuses to write another pair, so a new key could not be delivered. */
+function secretIsImmutable({ self, spec, target }: ApiKeySnapshot): Waiting | undefined {
+  if (target.kind !== "Ours" || target.secret.immutable !== true) return undefined;
+  const name = secretNameOf(self.name, spec);
+  return blocked("Stalled", {
+    reason: SECRET_IMMUTABLE,
+    message: `Secret ${name} is immutable, so no other pair can be written to it, and no key is issued. Delete the Secret: the operator then issues a key and writes the Secret again, without immutable.`,
+  });
+}
+
+/** Found by a dry run, so it is tried again at intervals. */
+export function pairIsNotKept({ self, spec }: ApiKeySnapshot, what: string): Waiting {
+  const name = stagingName(secretNameOf(self.name, spec));
+  return blocked(
+    "Stalled",
+    {
+      reason: SECRET_NOT_KEPT,
+      message: `In a dry run, the API server stores Secret ${name} with a different ${what} than the operator writes, so a new key could not be delivered, and none is issued: probably an admission policy or webhook of the cluster changes it. Exempt the operator's Secrets from the policy.`,
+    },
+    CLAIM_CHECK_MS,
+  );
+}
+
 function lifetimeIsNotGranted({ spec, account }: ApiKeySnapshot): Waiting | undefined {
   if (account.kind !== "Ready" || spec.expiresInDays <= account.maxExpiresInDays) return undefined;
   return blocked("Stalled", {
     reason: "LifetimeNotGranted",
     message: `spec.expiresInDays is ${spec.expiresInDays}, but this namespace's grant allows at most ${account.maxExpiresInDays}. Set spec.expiresInDays to ${account.maxExpiresInDays} or less, or ask the connection's administrator for a higher maxExpiresInDays.`,
+  });
+}
+
+/** Another key could not be read either, and would be lost as the last key was. */
+function responseIsUnreadable(snapshot: ApiKeySnapshot): Waiting | undefined {
+  const { account, object, status } = snapshot;
+  const { unreadableResponse } = status;
+  if (unreadableResponse === undefined || account.kind !== "Ready") return undefined;
+  if (rotationIsRequested(snapshot) !== undefined) return undefined;
+  if (!isStopped(unreadableResponse, object, clientIdentity(account.connectionSpec)))
+    return undefined;
+  const isLost = status.orphaned.some(
+    ({ attemptId }) => attemptId === unreadableResponse.attemptId,
+  );
+  const lost = isLost ? " The key of that response is listed in status.orphaned." : "";
+  return blocked("Stalled", {
+    reason: UNREADABLE_RESPONSE,
+    message: describeStop(unreadableResponse, lost),
   });
 }
 
@@ -123,21 +182,33 @@ function namespaceBudgetIsUsedUp({ account }: ApiKeySnapshot): Waiting | undefin
   return blocked("Reconciling", { reason: "NamespaceBudgetExceeded", message }, HOUR);
 }
 
-/** Number of keys that may still be issued in the current 24 hours. */
-function budgetLeft({ spec, status: { issuances } }: ApiKeySnapshot, now: Instant): number {
-  const used =
-    issuances === undefined || now >= issuances.windowStartTime + DAY ? 0 : issuances.count;
-  return spec.maxIssuesPerDay - used;
+/** When `maxIssuesPerDay` permits another key: requested rotations do not count. */
+function budgetReturnsAt({ spec, status }: ApiKeySnapshot, certain: Instant): Instant {
+  const newestFirst = status.recentIssues
+    .filter(({ requested }) => requested !== true)
+    .map(({ time }) => time)
+    .toSorted((one, other) => other - one);
+  const oldestCounted = newestFirst[spec.maxIssuesPerDay - 1];
+  return oldestCounted === undefined ? certain : oldestCounted + DAY;
+}
+
+/**
+ * Of the orphaned keys of one attempt, only one counts: attempts of other ApiKeys issued the others. Late keys do not
+ * count: their descriptions can be forged.
+ */
+function ownOrphans(orphaned: KeyStatus["orphaned"]): readonly OrphanedKey[] {
+  const counted = orphaned.filter(({ late }) => late !== true);
+  return [...new Map(counted.map((key) => [key.attemptId, key])).values()];
 }
 
 function budgetIsUsedUp(
   snapshot: ApiKeySnapshot,
-  { now }: ClockReading,
+  at: ClockReading,
   because: KeyNeed,
 ): Waiting | undefined {
-  if (budgetLeft(snapshot, now) > 0 || rotationIsRequested(snapshot) !== undefined)
-    return undefined;
-  const until = (snapshot.status.issuances?.windowStartTime ?? now) + DAY;
+  const now = certainTime(at);
+  const until = budgetReturnsAt(snapshot, now);
+  if (until <= now || rotationIsRequested(snapshot) !== undefined) return undefined;
   const message = `${because.message} But the keys issued since ${toIso8601(until - DAY)} have reached the limit of maxIssuesPerDay (${snapshot.spec.maxIssuesPerDay}); the next key can follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
   return blocked("Reconciling", { reason: "BudgetExceeded", message }, until - now);
 }
@@ -148,12 +219,14 @@ function budgetIsUsedUp(
  */
 function tooManyLiveKeys(
   snapshot: ApiKeySnapshot,
-  { now }: ClockReading,
+  at: ClockReading,
   because: KeyNeed,
 ): Waiting | undefined {
+  const now = certainTime(at);
   const { spec, self, status } = snapshot;
   const { current } = status;
-  const isUrgent = current === undefined || now >= safetyLimit(current) || !isUsable(snapshot, now);
+  const isUrgent =
+    current === undefined || at.now >= safetyLimit(current) || !isUsable(snapshot, now);
   if (isUrgent || rotationIsRequested(snapshot) !== undefined) return undefined;
   const expiries = liveKeyExpiries(status, now);
   if (expiries.length < liveKeyCap(spec, self.uid)) return undefined;
@@ -162,21 +235,15 @@ function tooManyLiveKeys(
   return blocked("Reconciling", { reason: "TooManyLiveKeys", message }, until - now);
 }
 
-/**
- * Expiry of the keys that the console still accepts, as far as known. Of the orphaned keys of one attempt, only one
- * counts: attempts of other ApiKeys issued the others. Late keys do not count: their descriptions can be forged.
- */
+/** Expiry of the keys that the console still accepts, as far as known. */
 function liveKeyExpiries(
   { current, superseded, orphaned }: KeyStatus,
   now: Instant,
 ): readonly Instant[] {
-  const orphans = new Map(
-    orphaned.filter(({ late }) => late !== true).map((key) => [key.attemptId, key.expirationTime]),
-  );
   return [
     ...(current === undefined ? [] : [current.expirationTime]),
-    ...superseded.filter(({ state }) => state === "Live").map((key) => key.expirationTime),
-    ...orphans.values(),
+    ...superseded.filter(mayWork).map((key) => key.expirationTime),
+    ...ownOrphans(orphaned).map((key) => key.expirationTime),
   ].filter((expirationTime) => expirationTime > now);
 }
 

@@ -1,8 +1,9 @@
 /** The version of the Secret's content, identified by a hash. Pure. */
 import { hash as digest } from "node:crypto";
 import type { ApiKeyStatus } from "../../../api/api-key.ts";
+import { type AgreedTime, certainTime, correctedTime } from "../../../util/agreed-time.ts";
 import { Redacted } from "../../../util/redacted.ts";
-import { type Instant, toIso8601 } from "../../../util/time.ts";
+import { type Instant, parseInstant, toIso8601 } from "../../../util/time.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { type AccountValues, renderEntries } from "../secret/render.ts";
 import { declarationHash, renderingOf } from "./rendering.ts";
@@ -35,18 +36,29 @@ export function contentHash(
  */
 export function contentOf(
   { snapshot, done }: ApiKeyProgress,
-  now: Instant,
+  at: AgreedTime,
 ): SecretContent | undefined {
   const { object, spec, account } = snapshot;
-  const known = object.status?.content;
-  const rendering = renderingOf(snapshot, now);
-  if (account.kind !== "Ready" || rendering?.isInPlace !== true) return known;
+  const known = withCorrectedReplacement(object.status?.content, at);
+  const rendering = renderingOf(snapshot, certainTime(at));
+  if (account.kind !== "Ready" || rendering?.hasEntries !== true) return known;
   const hash = contentHash(spec.secret.data, account.values, rendering.pair);
-  const seen = { hash, ...asSeen(snapshot, now) };
+  // A Secret whose metadata differs is read in every run.
+  const seen = { hash, ...(rendering.isInPlace ? asSeen(snapshot, certainTime(at)) : {}) };
   if (known?.hash === hash) return { ...known, ...seen };
   return known === undefined && done.hasAdopted !== true
     ? seen
-    : { ...seen, replacementTime: toIso8601(now) };
+    : { ...seen, replacementTime: toIso8601(at.now) };
+}
+
+function withCorrectedReplacement(
+  known: SecretContent | undefined,
+  at: AgreedTime,
+): SecretContent | undefined {
+  const stored = parseInstant(known?.replacementTime);
+  const time = correctedTime(stored, at);
+  if (known === undefined || time === undefined || time === stored) return known;
+  return { ...known, replacementTime: toIso8601(time) };
 }
 
 /** If Secrets are watched: the facts that later show that the Secret need not be read. */

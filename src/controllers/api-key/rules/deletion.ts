@@ -3,6 +3,7 @@
  *
  * Keys that the operator cannot revoke stay valid until they expire: the last event names them.
  */
+import { certainTime } from "../../../util/agreed-time.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { blockedSince, cleanupDeadline } from "../../frame/rules/cleanup.ts";
@@ -10,6 +11,7 @@ import { firstFinding, type Released } from "../../frame/rules/outcome.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { noteStaged } from "./delivery.ts";
+import { mayWork } from "./listed-keys.ts";
 import { endFirst } from "./maintenance.ts";
 import { failRun } from "./next.ts";
 import { assumeLost, recoverAttempt } from "./recovery.ts";
@@ -50,7 +52,8 @@ function askConsole(
   if (at.now >= deadline) return open && assumeLost(snapshot, at);
   if (open !== undefined) return open;
   if (account.kind !== "Ready" || spec.secret.deletionPolicy === "Retain") return undefined;
-  return endFirst(keysOf(snapshot), account, done.failedRevocations, at.now) ?? failRun(done);
+  const keys = keysOf(snapshot);
+  return endFirst(keys, account, done.failedRevocations, certainTime(at)) ?? failRun(done);
 }
 
 function deleteSecrets({
@@ -70,12 +73,12 @@ function keysOf({ status: { current, superseded } }: ApiKeySnapshot) {
   const isListed = superseded.some(({ keyId }) => keyId === current?.keyId);
   return current === undefined || isListed
     ? superseded
-    : [...superseded, { ...current, state: "Live" as const }];
+    : [...superseded, { ...current, state: "Live" as const, answeredCall: undefined }];
 }
 
 /** Allows removal of the finalizer. The event names the keys that stay valid in the console. */
-function release(snapshot: ApiKeySnapshot, { now }: ClockReading): Released {
-  const ids = liveKeyIds(snapshot, now);
+function release(snapshot: ApiKeySnapshot, at: ClockReading): Released {
+  const ids = liveKeyIds(snapshot, certainTime(at));
   const note = `Keys that stay valid until they expire: ${ids.join(", ")}.`;
   const event = { type: "Warning", reason: "KeysNotRevoked", action: "Delete", note } as const;
   return { kind: "Released", events: ids.length === 0 ? [] : [event] };
@@ -83,9 +86,9 @@ function release(snapshot: ApiKeySnapshot, { now }: ClockReading): Released {
 
 function liveKeyIds(snapshot: ApiKeySnapshot, now: Instant): readonly string[] {
   const { superseded, orphaned } = snapshot.status;
-  const ended = superseded.filter(({ state }) => state !== "Live").map(({ keyId }) => keyId);
+  const ended = superseded.filter((key) => !mayWork(key)).map(({ keyId }) => keyId);
   const alive = [
-    ...keysOf(snapshot).filter(({ state }) => state === "Live"),
+    ...keysOf(snapshot).filter(mayWork),
     ...orphaned.filter(({ keyId }) => keyId === undefined || !ended.includes(keyId)),
   ].filter(({ expirationTime }) => now < expirationTime);
   return [...new Set(alive.map(({ keyId }) => keyId ?? "a key of unknown id"))];

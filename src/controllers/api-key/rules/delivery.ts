@@ -1,13 +1,15 @@
 /** Moves a pair from process memory to the consumers. Pure. */
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
-import type { IssuedPair } from "../secret/pair.ts";
+import { type IssuedPair, isSamePair } from "../secret/pair.ts";
 import { attemptOf, pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { secretConflict } from "./blocks.ts";
+import { isListedInactive } from "./listed-keys.ts";
 import { isOutdated } from "./needs.ts";
 import type { ActionOf, ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
 import { listedKeyIds } from "./status.ts";
+import { verdictKey } from "./verification.ts";
 
 /** Records in process memory what the staging Secret proves: peers need not wait for the attempt any more. */
 export function noteStaged({
@@ -16,7 +18,7 @@ export function noteStaged({
 }: ApiKeyProgress): ApiKeyStep | undefined {
   const pair = pairIn(staging);
   if (pair === undefined || done.hasNotedStaged === true) return undefined;
-  const isHeld = held?.pair.keyId === pair.keyId;
+  const isHeld = isSamePair(held?.pair, pair);
   const isOfAttempt = status.attempt !== undefined && attemptOf(staging) === status.attempt.id;
   return isHeld || isOfAttempt ? { kind: "NoteStaged" } : undefined;
 }
@@ -24,20 +26,33 @@ export function noteStaged({
 /** A create that a gateway repeats may bring back an older staging Secret, which would block the new pair for good. */
 export function stageHeldPair(progress: ApiKeyProgress): ApiKeyStep | undefined {
   const { held, staging } = progress.snapshot;
-  if (held === undefined || pairIn(staging)?.keyId === held.pair.keyId) return undefined;
+  if (held === undefined || isSamePair(pairIn(staging), held.pair)) return undefined;
   return cleanStaging(progress) ?? { kind: "StagePair", ...held };
 }
 
 /** The Secret takes precedence over a status that was lost or is older. */
-export function rebuildStatus({
-  snapshot: { status, target },
-}: ApiKeyProgress): ApiKeyStep | undefined {
+export function rebuildStatus({ snapshot }: ApiKeyProgress): ApiKeyStep | undefined {
+  const { status, target } = snapshot;
   const pair = pairIn(target);
-  if (pair === undefined || isOutdated(pair, status)) return undefined;
+  if (pair === undefined) return undefined;
+  if (isOfOpenAttempt(pair, snapshot)) return { kind: "CommitKey", pair };
+  if (isOutdated(pair, status)) return undefined;
   if (pair.keyId === status.current?.keyId) return undefined;
   return status.attempt?.revision === pair.revision
     ? { kind: "CommitKey", pair }
     : { kind: "RebuildStatus", pair };
+}
+
+/**
+ * Whether the pending Secret shows that the open attempt issued the delivered pair. The console may have issued a key
+ * with the ID of an earlier key, so the ID alone proves nothing.
+ */
+function isOfOpenAttempt(
+  delivered: IssuedPair,
+  { status: { attempt }, staging }: ApiKeySnapshot,
+): boolean {
+  const isOfAttempt = attempt !== undefined && attemptOf(staging) === attempt.id;
+  return isOfAttempt && isSamePair(pairIn(staging), delivered);
 }
 
 /** After the API server is restored from an older backup, the status lacks keys that were issued since. */
@@ -76,30 +91,53 @@ export function deliverPair(
   at: ClockReading,
   timing: Timing,
 ): ApiKeyStep | undefined {
-  const { staging, target, account } = snapshot;
+  const { staging, account } = snapshot;
   const pair = pairIn(staging);
   if (pair === undefined || !isNews(pair, snapshot)) return undefined;
   if (account.kind === "Waiting") return account;
   const conflict = secretConflict(snapshot);
   if (conflict !== undefined) return conflict;
-  const isAccepted = done.verdicts?.get(pair.keyId);
+  const isAccepted = done.verdicts?.get(verdictKey(pair, snapshot));
   if (isAccepted === undefined) return { kind: "VerifyPair", pair };
-  if (isAccepted) return { kind: "SwitchSecret", pair, previous: pairIn(target) };
+  if (isAccepted) return { kind: "SwitchSecret", pair, previous: previousOf(pair, snapshot) };
   const refusedForMs = refusedFor(snapshot, pair.keyId, at);
-  return refusedForMs >= timing.verifyGiveUpMs
-    ? giveUp(pair, snapshot, at)
+  // Without the list, a new key is not known to be inactive: the console may be slow to accept it.
+  const isInactive = isListedInactive(account, pair.keyId);
+  const patienceMs = isInactive ? timing.endedPatienceMs : timing.verifyGiveUpMs;
+  return refusedForMs >= patienceMs
+    ? giveUp(pair, isInactive, snapshot, at)
     : waitForConsole(pair, refusedForMs >= timing.verifyPatienceMs, timing);
 }
 
+/** A reissued key has one ID and two secrets, and the earlier secret is not a pair of its own. */
+function previousOf(pair: IssuedPair, { target }: ApiKeySnapshot): IssuedPair | undefined {
+  const delivered = pairIn(target);
+  return delivered?.keyId === pair.keyId ? undefined : delivered;
+}
+
 /** Whether the target should get a staged pair: it is newer, and neither delivered nor given up. */
-function isNews(pair: IssuedPair, { status, target }: ApiKeySnapshot): boolean {
-  const ended = [...status.orphaned, ...status.superseded];
-  if (ended.some(({ keyId }) => keyId === pair.keyId)) return false;
+function isNews(pair: IssuedPair, snapshot: ApiKeySnapshot): boolean {
+  const { status, target } = snapshot;
+  if (isDone(pair, snapshot)) return false;
   const delivered = pairIn(target);
   if (delivered === undefined) return true;
+  if (isSamePair(delivered, pair)) return false;
   // The revision in the Secret can be edited, so the status takes precedence.
   const { revision } = delivered.keyId === status.current?.keyId ? status.current : delivered;
-  return delivered.keyId !== pair.keyId && revision < pair.revision;
+  return revision < pair.revision;
+}
+
+/** Whether the status lists this very pair, and not an earlier pair with the same key ID. */
+function isDone(
+  { keyId, issueTime, revision }: IssuedPair,
+  { status: { current, superseded, orphaned }, staging }: ApiKeySnapshot,
+): boolean {
+  const attemptId = attemptOf(staging);
+  return (
+    (current?.keyId === keyId && current.revision >= revision) ||
+    superseded.some((key) => key.keyId === keyId && key.issueTime >= issueTime) ||
+    orphaned.some((key) => key.keyId === keyId && key.attemptId === attemptId)
+  );
 }
 
 function refusedFor({ pendingRejection }: ApiKeySnapshot, keyId: string, at: ClockReading): number {
@@ -108,6 +146,7 @@ function refusedFor({ pendingRejection }: ApiKeySnapshot, keyId: string, at: Clo
 
 function giveUp(
   { keyId, expirationTime }: IssuedPair,
+  isInactive: boolean,
   { status, staging }: ApiKeySnapshot,
   { now }: ClockReading,
 ): ActionOf<"CloseAttempt"> {
@@ -116,7 +155,9 @@ function giveUp(
     kind: "CloseAttempt",
     orphans: [{ keyId, attemptId, observedTime: now, expirationTime, late: undefined }],
     refund: false,
-    because: `the console never accepted key ${keyId}`,
+    because: isInactive
+      ? `the console rejects key ${keyId} and lists it as inactive or expired`
+      : `the console never accepted key ${keyId}`,
   };
 }
 

@@ -3,7 +3,7 @@ import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding } from "../../frame/rules/outcome.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
-import { blocks, WAITING_FOR_PEER } from "./blocks.ts";
+import { blocks, pairIsNotKept, WAITING_FOR_PEER } from "./blocks.ts";
 import { needs } from "./needs.ts";
 import type {
   ApiKeyDone,
@@ -37,6 +37,8 @@ export function prepareIssue(
   if (block !== undefined) return block;
   if (snapshot.target.kind === "Unlisted") return { kind: "ReadTarget" };
   if (done.precheck === undefined) return { kind: "Precheck" };
+  const { notKept } = done.precheck;
+  if (notKept !== undefined) return pairIsNotKept(snapshot, notKept);
   const check = lastCheck(need, snapshot, done);
   if (check !== undefined) return check;
   const { knownKeyIds } = done.precheck;

@@ -16,7 +16,7 @@ export function keysBeforeRestore(
   observedTime: Instant,
 ): readonly OrphanedKey[] {
   const { current, superseded, orphaned } = keyStatusCodec.decode(before.status);
-  const alive = superseded.filter(({ state }) => state === "Live" || state === "Disabled");
+  const alive = superseded.filter(({ state }) => state !== "Deleted" && state !== "Expired");
   const lost = [...(current === undefined ? [] : [current]), ...alive].map(
     ({ keyId, expirationTime }) => ({
       keyId,

@@ -1,4 +1,6 @@
 /** Maintenance of the key in use, even while its successor waits. Pure. */
+import { IamError } from "../../../iam/errors.ts";
+import { certainTime } from "../../../util/agreed-time.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding } from "../../frame/rules/outcome.ts";
@@ -6,6 +8,7 @@ import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { isConverged } from "./consumers.ts";
 import { needs } from "./needs.ts";
+import { isNotKept } from "./not-kept.ts";
 import { isDelivered, isStillDeclared, renderingOf } from "./rendering.ts";
 import { overlapEnd } from "./schedule.ts";
 import type { ActionOf, ApiKeyProgress, ApiKeyStep, ReadyAccount } from "./snapshot.ts";
@@ -25,17 +28,15 @@ export function readTarget(
     snapshot.keysBeforeRestore.length === 0 &&
     !isCheckDue(snapshot, at, timing) &&
     dueRetirement(progress, at) === undefined &&
-    isStillDeclared(snapshot, at.now);
+    isStillDeclared(snapshot, certainTime(at));
   return isAtRest ? undefined : { kind: "ReadTarget" };
 }
 
 /** Restores the declared content of the Secret: after an edit, a change of the template, or the end of an overlap. */
-export function renderSecret(
-  { snapshot }: ApiKeyProgress,
-  { now }: ClockReading,
-): ApiKeyStep | undefined {
-  const rendering = renderingOf(snapshot, now);
+export function renderSecret(progress: ApiKeyProgress, at: ClockReading): ApiKeyStep | undefined {
+  const rendering = renderingOf(progress.snapshot, certainTime(at));
   if (rendering === undefined || rendering.isInPlace) return undefined;
+  if (isNotKept(progress, rendering)) return undefined;
   const { pair, previous } = rendering;
   return { kind: "RenderSecret", pair, previous };
 }
@@ -49,37 +50,64 @@ export function retire(progress: ApiKeyProgress, at: ClockReading): ApiKeyStep |
   const { status, target } = progress.snapshot;
   const pair = pairIn(target);
   if (step === undefined || status.current === undefined || pair === undefined) return undefined;
-  const isAccepted = progress.done.verdicts?.get(status.current.keyId);
+  const { keyId } = status.current;
+  const { verdicts, letIn } = progress.done;
+  const isAccepted = verdicts?.get(keyId);
   if (isAccepted === undefined) return { kind: "VerifyPair", pair };
-  return isAccepted ? step : undefined;
+  if (!isAccepted) return undefined;
+  return letIn?.has(keyId) === true ? { kind: "Failing", error: onlyLetIn(keyId, step) } : step;
+}
+
+function onlyLetIn(
+  keyId: string,
+  { keyId: ended }: ActionOf<"DisableKey" | "DeleteKey">,
+): IamError {
+  const message = `searchActions: the answer to a try of key ${keyId} may come from a gateway, so it does not show that the key works; the key before it, ${ended}, is not ended`;
+  return new IamError("MalformedResponse", message, { operation: "searchActions" });
 }
 
 function dueRetirement(
   { snapshot, done }: ApiKeyProgress,
-  { now }: ClockReading,
+  at: ClockReading,
 ): ActionOf<"DisableKey" | "DeleteKey"> | undefined {
+  const now = certainTime(at);
   const { spec, status, account } = snapshot;
   if (account.kind !== "Ready" || status.current?.verificationTime === undefined) return undefined;
   if (!isDelivered(snapshot)) return undefined;
   const converged = isConverged(snapshot);
-  const due = status.superseded.filter((key) => now >= overlapEnd(key, spec.rotation, converged));
+  // The console may have issued a superseded key again.
+  const pending = snapshot.held?.pair ?? pairIn(snapshot.staging);
+  const due = status.superseded
+    .filter(({ keyId }) => keyId !== pending?.keyId)
+    .filter((key) => now >= overlapEnd(key, spec.rotation, converged));
   return endFirst(due, account, done.failedRevocations, now);
 }
 
-/** Revokes the first key that can be revoked and has not expired. A live key is disabled before it is deleted. */
+/**
+ * Revokes the first key that can be revoked and has not expired. A live key is disabled before it is deleted. A key
+ * that was disabled outside the operator is deleted too, because it could be enabled again. An answered call is not
+ * repeated before a list shows the key as valid.
+ */
 export function endFirst(
-  keys: readonly Pick<SupersededKey, "keyId" | "state" | "expirationTime">[],
-  { canDisableKeys, canDeleteKeys }: ReadyAccount,
+  keys: readonly Pick<SupersededKey, "keyId" | "state" | "answeredCall" | "expirationTime">[],
+  account: ReadyAccount,
   failed: ReadonlyMap<string, unknown> | undefined,
   now: Instant,
 ): ActionOf<"DisableKey" | "DeleteKey"> | undefined {
-  const canEnd = (state: SupersededKey["state"]) =>
-    state === "Live" ? canDisableKeys || canDeleteKeys : state === "Disabled" && canDeleteKeys;
-  const key = keys.find(
-    ({ keyId, state, expirationTime }) =>
-      canEnd(state) && failed?.has(keyId) !== true && now < expirationTime,
-  );
-  if (key === undefined) return undefined;
-  const { keyId } = key;
-  return { kind: key.state === "Live" && canDisableKeys ? "DisableKey" : "DeleteKey", keyId };
+  for (const key of keys) {
+    const { keyId, expirationTime } = key;
+    const kind = endingCall(key, account);
+    if (kind !== undefined && failed?.has(keyId) !== true && now < expirationTime)
+      return { kind, keyId };
+  }
+  return undefined;
+}
+
+function endingCall(
+  { state, answeredCall }: Pick<SupersededKey, "state" | "answeredCall">,
+  { canDisableKeys, canDeleteKeys }: ReadyAccount,
+): "DisableKey" | "DeleteKey" | undefined {
+  if (state === "Deleted" || state === "Expired") return undefined;
+  if (state === "Live" && canDisableKeys) return "DisableKey";
+  return canDeleteKeys && answeredCall !== "deleteKey" ? "DeleteKey" : undefined;
 }

@@ -1,13 +1,18 @@
 /** Why a new key is needed. Pure. */
+import { isHandledRotation } from "../../../api/handled-rotations.ts";
+import { certainTime } from "../../../util/agreed-time.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import type { Timing } from "../timing.ts";
-import { renewalTime } from "./schedule.ts";
+import { isRenewalDue, renewalTime } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
 import type { KeyStatus } from "./status.ts";
 import { replacedInMs } from "./verification.ts";
+
+/** The reason of a key that a person asked for by annotation. */
+export const ROTATION_REQUESTED = "RotationRequested";
 
 type NeedRule = (snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing) => KeyNeed | undefined;
 
@@ -26,9 +31,9 @@ export const needs: readonly NeedRule[] = [
 
 /** Whether a user requests a rotation with a token that is not handled yet. */
 export function rotationIsRequested({ self, status }: ApiKeySnapshot): KeyNeed | undefined {
-  if (self.rotateToken === undefined || self.rotateToken === status.lastHandledRotateAt)
+  if (self.rotateToken === undefined || isHandledRotation(status, self.rotateToken))
     return undefined;
-  return { reason: "RotationRequested", message: "A rotation was requested by annotation." };
+  return { reason: ROTATION_REQUESTED, message: "A rotation was requested by annotation." };
 }
 
 function noKeyYet({ status, target }: ApiKeySnapshot): KeyNeed | undefined {
@@ -84,9 +89,9 @@ function keyIsRefused(
 
 function keyHasExpired(
   { status: { current } }: ApiKeySnapshot,
-  { now }: ClockReading,
+  at: ClockReading,
 ): KeyNeed | undefined {
-  if (current === undefined || now < current.expirationTime) return undefined;
+  if (current === undefined || certainTime(at) < current.expirationTime) return undefined;
   return {
     reason: "KeyExpired",
     message: `Key ${current.keyId} expired at ${toIso8601(current.expirationTime)}.`,
@@ -95,11 +100,11 @@ function keyHasExpired(
 
 function rotationIsDue(
   { self, spec, status: { current } }: ApiKeySnapshot,
-  { now }: ClockReading,
+  at: ClockReading,
 ): KeyNeed | undefined {
   if (current === undefined) return undefined;
-  const due = renewalTime(current, spec.rotation, self.uid, now);
-  if (now < due) return undefined;
+  const due = renewalTime(current, spec.rotation, self.uid, at.now);
+  if (!isRenewalDue(current, due, at)) return undefined;
   return { reason: "RotationDue", message: `Rotation was due at ${toIso8601(due)}.` };
 }
 
@@ -110,5 +115,5 @@ function rotationIsPending({ status }: ApiKeySnapshot): KeyNeed | undefined {
 
 /** Whether a failed attempt for this reason leaves a user's request open. */
 export function isRequested(reason: string | undefined): boolean {
-  return reason === "RotationRequested" || reason === "RotationInterrupted";
+  return reason === ROTATION_REQUESTED || reason === "RotationInterrupted";
 }

@@ -25,6 +25,7 @@ import {
 } from "./delivery.ts";
 import { carryOutIntent, prepareIssue } from "./issue.ts";
 import { readTarget, renderSecret, retire } from "./maintenance.ts";
+import { reportNotKept } from "./not-kept.ts";
 import { recoverAttempt } from "./recovery.ts";
 import { reportReservedMetadata } from "./reserved-metadata.ts";
 import type { ApiKeyDone, ApiKeyProgress, ApiKeyStep } from "./snapshot.ts";
@@ -55,6 +56,7 @@ const maintenance: readonly ApiKeyRule[] = [
   renderSecret,
   verifyCurrent,
   retire,
+  reportNotKept,
   reportReservedMetadata,
 ];
 

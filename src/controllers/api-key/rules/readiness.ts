@@ -1,5 +1,6 @@
 /** Whether consumers have a working pair, and what blocks any other work. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
+import { certainTime } from "../../../util/agreed-time.ts";
 import { type Instant, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { obstacleOf } from "../../frame/rules/obstacle.ts";
@@ -16,12 +17,13 @@ export const EXPIRING_SOON = "ExpiringSoon";
 export function readinessOf(
   snapshot: ApiKeySnapshot,
   outcome: Outcome,
-  { now }: ClockReading,
+  at: ClockReading,
 ): Readiness {
+  const { now } = at;
   const { self, spec, status } = snapshot;
   const { current } = status;
-  const obstacle = obstacleTo(snapshot, outcome);
-  if (current === undefined || !isUsable(snapshot, now))
+  const obstacle = obstacleTo(snapshot, outcome) ?? endedAccount(snapshot);
+  if (current === undefined || !isUsable(snapshot, certainTime(at)))
     return (
       obstacle ?? {
         state: "Reconciling",
@@ -49,15 +51,26 @@ export function readinessOf(
 const ROTATION_SUSPENDED = "The requested rotation starts when spec.suspend is false.";
 const ROTATION_AWAITED = "The requested rotation waits for this.";
 
-/** Whether the Secret holds the current pair, the console has accepted it, and it has not expired. */
+/**
+ * Whether the Secret holds the current pair, the console has accepted it and has not rejected it or its account since,
+ * and it has not expired.
+ */
 export function isUsable(snapshot: ApiKeySnapshot, now: Instant): boolean {
   const { current } = snapshot.status;
   return (
+    endedAccount(snapshot) === undefined &&
     current?.verificationTime !== undefined &&
     now < current.expirationTime &&
     isDelivered(snapshot) &&
     snapshot.rejection?.keyId !== current.keyId
   );
+}
+
+/** Why the key does not work although the pair is in order. */
+function endedAccount({ account }: ApiKeySnapshot): Readiness | undefined {
+  if (account.kind === "Ready" || account.endsKeys !== true) return undefined;
+  const { state, reason, message } = account;
+  return { state, reason, message };
 }
 
 function obstacleTo({ self }: ApiKeySnapshot, outcome: Outcome): Readiness | undefined {

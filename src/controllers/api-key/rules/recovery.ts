@@ -1,4 +1,5 @@
 /** Recovers an attempt whose pair was not found: finds out whether keys were issued, and lists them as lost. Pure. */
+import { certainTime } from "../../../util/agreed-time.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
@@ -14,7 +15,7 @@ import type {
   PeerKeys,
   ReadyAccount,
 } from "./snapshot.ts";
-import { type IssueAttempt, listedKeyIds, type OrphanedKey } from "./status.ts";
+import { type IssueAttempt, type KeyStatus, listedKeyIds, type OrphanedKey } from "./status.ts";
 
 /** The call timeout that {@link Timing.recoverySettleMs} assumes. */
 const DEFAULT_CALL_TIMEOUT_MS = 15_000;
@@ -31,7 +32,7 @@ export function recoverAttempt(
   if (recovery?.attemptId !== attempt.id) return { kind: "StartRecovery", attemptId: attempt.id };
   if (account.kind === "Waiting") return account;
   if (done.secondRead?.peers.isConclusive === false)
-    return recovering(attempt, timing.recoveryGapMs);
+    return recovering(attempt, snapshot, timing.recoveryGapMs);
   if (done.secondRead !== undefined) {
     const listed = union(recovery.firstRead?.keyIds, done.secondRead.keyIds);
     return closeAttempt(attempt, listed, done.secondRead.peers, snapshot, at);
@@ -42,7 +43,7 @@ export function recoverAttempt(
       : recovery.firstRead.at + timing.recoveryGapMs;
   return at.monotonic >= dueAt
     ? { kind: "ReadUnexplainedKeys" }
-    : recovering(attempt, dueAt - at.monotonic);
+    : recovering(attempt, snapshot, dueAt - at.monotonic);
 }
 
 /** Extends the wait by the part of the timeout that exceeds the default. */
@@ -50,14 +51,23 @@ function settleMs({ callTimeoutMs }: ReadyAccount, { recoverySettleMs }: Timing)
   return recoverySettleMs + Math.max(callTimeoutMs - DEFAULT_CALL_TIMEOUT_MS, 0);
 }
 
-function recovering({ id }: IssueAttempt, afterMs: number): Waiting {
+function recovering({ id }: IssueAttempt, { status }: ApiKeySnapshot, afterMs: number): Waiting {
+  const unread = unreadResponse(id, status);
+  const why =
+    unread === undefined
+      ? `Attempt ${id} to issue a key was interrupted`
+      : `The response to attempt ${id} to issue a key cannot be read (${unread.message})`;
   return {
     kind: "Waiting",
     state: "Reconciling",
     reason: "Recovering",
-    message: `Attempt ${id} to issue a key was interrupted; the account's keys show whether a key was issued.`,
+    message: `${why}; the account's keys show whether a key was issued.`,
     afterMs,
   };
+}
+
+function unreadResponse(id: string, { unreadableResponse }: KeyStatus) {
+  return unreadableResponse?.attemptId === id ? unreadableResponse : undefined;
 }
 
 /** The pair that the attempt issued, wherever it is stored. */
@@ -92,9 +102,10 @@ function closeAttempt(
     );
   const known = new Set([...attempt.knownKeyIds, ...peers.known, ...listedKeyIds(status)]);
   const found = [...listed].filter((keyId) => !known.has(keyId));
-  if (found.length > 0)
-    return close(found.map(lost), `issued, but the answer was lost: ${found.join(", ")}`);
-  const unlisted = [...keyInUse(snapshot, at.now), ...peers.inUse].find(
+  const isUnread = unreadResponse(attempt.id, status) !== undefined;
+  const fate = isUnread ? "the answer cannot be read" : "the answer was lost";
+  if (found.length > 0) return close(found.map(lost), `issued, but ${fate}: ${found.join(", ")}`);
+  const unlisted = [...keyInUse(snapshot, certainTime(at)), ...peers.inUse].find(
     (keyId) => !listed.has(keyId),
   );
   if (unlisted === undefined && peers.surplus > 0)

@@ -2,10 +2,12 @@
 import { hash as digest } from "node:crypto";
 import { Redacted } from "../../../util/redacted.ts";
 import type { Instant } from "../../../util/time.ts";
+import type { Secret } from "../../resource-types.ts";
+import { differences, differingEntries } from "../secret/differences.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { type SecretContents, targetSecret } from "../secret/render.ts";
 import { usesVariable } from "../secret/template.ts";
-import { isAsWanted, pairIn, type SecretView } from "../secret/view.ts";
+import { pairIn, type SecretView } from "../secret/view.ts";
 import { isConverged } from "./consumers.ts";
 import { overlapEnd } from "./schedule.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
@@ -17,9 +19,13 @@ export function isDelivered({ status, target }: ApiKeySnapshot): boolean {
 }
 
 /** The declared content of the Secret, with the delivered pair. */
-interface Rendering extends SecretContents {
+export interface Rendering extends SecretContents {
   /** Whether the stored Secret matches. */
   readonly isInPlace: boolean;
+  /** Whether its entries do: what consumers read. */
+  readonly hasEntries: boolean;
+  /** The Secret as it is to be. */
+  readonly wanted: Secret;
 }
 
 /** `undefined` if no pair is delivered, or if the declared content is unknown now. */
@@ -31,7 +37,14 @@ export function renderingOf(snapshot: ApiKeySnapshot, now: Instant): Rendering |
   if (pair === undefined) return undefined;
   const previous = previousInUse(snapshot, now);
   const wanted = targetSecret(self, spec, account.values, { pair, previous });
-  return { pair, previous, isInPlace: isAsWanted(target, wanted, self) };
+  const isInPlace = differences(target.secret, wanted, self).length === 0;
+  const hasEntries = isInPlace || differingEntries(target.secret, wanted).length === 0;
+  return { pair, previous, isInPlace, hasEntries, wanted };
+}
+
+/** Identifies a Secret as it is to be written. */
+export function contentId(wanted: Secret): string {
+  return digest("sha256", JSON.stringify(wanted)).slice(0, 16);
 }
 
 function shownPrevious(target: SecretView): SecretContents["previous"] {

@@ -2,11 +2,11 @@
 import type { ApiKey, ApiKeyStatus } from "../../../api/api-key.ts";
 import { findCondition } from "../../../api/conditions.ts";
 import { annotations } from "../../../api/meta.ts";
-import { isIamError } from "../../../iam/errors.ts";
 import { isKubeError } from "../../../kube/errors.ts";
+import { type AgreedTime, certainTime, msUntil } from "../../../util/agreed-time.ts";
 import { DAY, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
-import { blockedSince, cleanupDeadline } from "../../frame/rules/cleanup.ts";
+import { blockedSince, blocksCleanup, cleanupDeadline } from "../../frame/rules/cleanup.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import type { KindCondition, ObjectReport, Report } from "../../frame/rules/report.ts";
 import { requestToken } from "../../frame/rules/request.ts";
@@ -14,14 +14,21 @@ import { apiKeyType } from "../../resource-types.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
-import { ISSUANCE_ALLOWED } from "./blocks.ts";
 import { consumerConditions, countOf } from "./consumers.ts";
 import { contentOf } from "./content.ts";
+import { issuanceAllowed } from "./forecast.ts";
+import { keyInList, listedKeys } from "./listed-keys.ts";
 import { EXPIRING_SOON, readinessOf } from "./readiness.ts";
 import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
-import type { ApiKeyDone, ApiKeyMemory, ApiKeyProgress, ApiKeySnapshot } from "./snapshot.ts";
+import {
+  type ApiKeyDone,
+  type ApiKeyMemory,
+  type ApiKeyProgress,
+  type ApiKeySnapshot,
+  nothingRemembered,
+} from "./snapshot.ts";
 import { type KeyStatus, keyStatusCodec, listedKeyIds } from "./status.ts";
-import { nextCheckMs, replacedInMs } from "./verification.ts";
+import { isCheckedRegularly, nextCheckMs, replacedInMs } from "./verification.ts";
 
 const DELETION_RETRY_MS = 30 * SECOND;
 /**
@@ -35,8 +42,9 @@ export function report(
   outcome: Outcome,
   at: ClockReading,
   timing: Timing,
+  before: ApiKeyMemory = nothingRemembered,
 ): Report<ApiKeyMemory> {
-  const { object } = progress.snapshot;
+  const { object, regularCheckFrom } = progress.snapshot;
   const entry = objectReport(progress, outcome, at);
   const isConverged = entry.status.consumers?.stale === 0;
   const { reason, message } = entry.readiness;
@@ -50,12 +58,16 @@ export function report(
         ? retryMs(progress, outcome.error, timing)
         : Math.min(
             waitMs(outcome),
-            nextDueMs(progress.snapshot, isConverged, at.now),
+            nextDueMs(progress.snapshot, isConverged, at),
             checkMs(progress.snapshot, at, timing),
             pairCheckMs(progress.snapshot, outcome, at, timing),
             patienceMs(progress.snapshot, at, timing),
             lateKeysMs(progress.done),
           ),
+    // A process that has just started does not know when the key was last checked.
+    ...(regularCheckFrom === undefined && isCheckedRegularly(progress.snapshot)
+      ? { state: { ...before, regularCheckFrom: at.monotonic } }
+      : {}),
   };
 }
 
@@ -66,7 +78,7 @@ function objectReport(
 ): ObjectReport<ApiKey> & { readonly status: ApiKeyStatus } {
   const { snapshot } = progress;
   const { object } = snapshot;
-  const status = statusAfter(progress, at.now);
+  const status = statusAfter(progress, at);
   const readiness = readinessOf(snapshot, outcome, at);
   return {
     type: apiKeyType,
@@ -75,19 +87,20 @@ function objectReport(
     readiness,
     // A suspended object reports an expiring key too.
     suspended: outcome.kind === "Suspended" && readiness.reason !== EXPIRING_SOON,
-    conditions: conditionsOf(snapshot, outcome, status.content),
+    conditions: conditionsOf(snapshot, outcome, status.content, at),
     isCleanupBlocked: isCleanupBlocked(snapshot, outcome),
     handledRequest: requestToken(object.metadata, annotations.reconcileRequestedAt),
     write: { resourceVersion: object.metadata.resourceVersion },
   };
 }
 
-function statusAfter(progress: ApiKeyProgress, now: Instant): ApiKeyStatus {
+function statusAfter(progress: ApiKeyProgress, at: ClockReading): ApiKeyStatus {
   const { snapshot } = progress;
   const { self, spec } = snapshot;
+  const now = certainTime(at);
   const keys = tidied(snapshot, now);
-  const content = contentOf(progress, now);
-  const renewal = renewalOf(snapshot, now);
+  const content = contentOf(progress, at);
+  const renewal = renewalOf(snapshot, at.now);
   return {
     ...keyStatusCodec.encode(keys),
     secretName: secretNameOf(self.name, spec),
@@ -101,7 +114,8 @@ function statusAfter(progress: ApiKeyProgress, now: Instant): ApiKeyStatus {
 }
 
 /** A pair that exists but is not listed in the status. */
-function pendingOf({ held, staging, status }: ApiKeySnapshot): ApiKeyStatus["pending"] {
+function pendingOf({ object, held, staging, status }: ApiKeySnapshot): ApiKeyStatus["pending"] {
+  if (held === undefined && staging.kind === "Unread") return object.status?.pending;
   const pair = held?.pair ?? pairIn(staging);
   if (pair === undefined || listedKeyIds(status).includes(pair.keyId)) return undefined;
   return { keyId: pair.keyId, expirationTime: toIso8601(pair.expirationTime) };
@@ -109,12 +123,14 @@ function pendingOf({ held, staging, status }: ApiKeySnapshot): ApiKeyStatus["pen
 
 /** The expiry of a late key is an estimate: the key stays listed while the console lists it. */
 function tidied({ status, account }: ApiKeySnapshot, now: Instant): KeyStatus {
-  const isListed = (keyId = "") =>
-    account.kind === "Waiting" || account.liveKeyIds?.includes(keyId) === true;
+  const isRelevant = status.superseded.length > 0 || status.orphaned.length > 0;
+  const listed = account.kind === "Ready" && isRelevant ? listedKeys(account) : undefined;
+  const isListed = (keyId = "") => listed?.isLive(keyId) !== false;
   return {
     ...status,
     superseded: status.superseded
       .filter((key) => now < key.expirationTime + LISTED_MS)
+      .map((key) => (listed === undefined ? key : keyInList(key, listed)))
       .map((key) =>
         now >= key.expirationTime && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,
       ),
@@ -133,11 +149,12 @@ function conditionsOf(
   snapshot: ApiKeySnapshot,
   outcome: Outcome,
   content: ApiKeyStatus["content"],
+  at: ClockReading,
 ): readonly KindCondition[] {
   return [
     ...consumerConditions(snapshot, content),
     verified(snapshot, outcome),
-    issuanceAllowed(outcome),
+    issuanceAllowed(snapshot, outcome, at),
   ].filter((condition) => condition !== undefined);
 }
 
@@ -157,16 +174,6 @@ function verified(
   if (verificationTime === undefined) return undefined;
   const message = `The console accepted key ${keyId}.`;
   return { type, status: "True", reason: "KeyAccepted", message };
-}
-
-/** A failed run proves nothing about this condition. */
-function issuanceAllowed(outcome: Outcome): KindCondition | undefined {
-  const type = ISSUANCE_ALLOWED;
-  if (outcome.kind === "Failed") return undefined;
-  if (outcome.kind === "Waiting" && outcome.condition === type)
-    return { type, status: "False", reason: outcome.reason, message: outcome.message };
-  const message = "The operator can issue a key when it is due.";
-  return { type, status: "True", reason: "Allowed", message };
 }
 
 function waitMs(outcome: Outcome): number {
@@ -206,7 +213,7 @@ function isCleanupBlocked({ self, spec }: ApiKeySnapshot, outcome: Outcome): boo
   if (self.deletingSince === undefined) return undefined;
   if (spec.suspend) return false;
   const isBlocked =
-    outcome.kind === "Waiting" || (outcome.kind === "Failed" && isIamError(outcome.error));
+    outcome.kind === "Waiting" || (outcome.kind === "Failed" && blocksCleanup(outcome.error));
   return isBlocked ? true : undefined;
 }
 
@@ -228,17 +235,14 @@ function pairCheckMs(
 export function nextDueMs(
   { self, spec, status }: ApiKeySnapshot,
   isConverged: boolean,
-  now: Instant,
+  at: AgreedTime,
 ): number {
   const { current } = status;
-  const due = [
-    ...(current === undefined
-      ? []
-      : [
-          renewalTime(current, spec.rotation, self.uid, now),
-          safetyLimit(current),
-          current.expirationTime,
-        ]),
+  const renewal = current && renewalTime(current, spec.rotation, self.uid, at.now);
+  const byNow = current === undefined ? [] : [renewal, safetyLimit(current)];
+  const byAll = [
+    renewal,
+    current?.expirationTime,
     ...status.superseded.flatMap((key) => [
       overlapEnd(key, spec.rotation, isConverged),
       key.expirationTime,
@@ -248,8 +252,16 @@ export function nextDueMs(
       expirationTime,
       expirationTime + LISTED_MS,
     ]),
-  ].filter((instant) => instant > now);
-  return Math.min(...due.map((instant) => instant - now), DAY);
+  ];
+  return Math.min(...delays(byNow, { now: at.now }), ...delays(byAll, at), DAY);
+}
+
+/** Milliseconds until the instants that are still to come. */
+function delays(instants: readonly (Instant | undefined)[], at: AgreedTime): readonly number[] {
+  return instants
+    .filter((instant) => instant !== undefined)
+    .map((instant) => msUntil(instant, at))
+    .filter((ms) => ms > 0);
 }
 
 /**

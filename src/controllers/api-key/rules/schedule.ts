@@ -1,5 +1,6 @@
 /** Due times in the life of a key. Pure. Every time is an Instant, every duration is in milliseconds. */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
+import { type AgreedTime, certainTime } from "../../../util/agreed-time.ts";
 import { nextOpen } from "../../../util/cron.ts";
 import { DAY, HOUR, type Instant, parseDuration } from "../../../util/time.ts";
 import { stableFraction } from "../../frame/rules/stable-fraction.ts";
@@ -37,6 +38,14 @@ export function renewalTime(
   const first = inWindow(due, rotation, limit);
   const next = now <= first ? first : inWindow(now, rotation, limit);
   return Math.round(next > now ? next : first);
+}
+
+/**
+ * While clocks contradict each other, a renewal waits until no clock contradicts it, but not beyond the {@link
+ * safetyLimit}: a single clock that is behind lets no key expire.
+ */
+export function isRenewalDue(key: Lifetime, renewal: Instant, at: AgreedTime): boolean {
+  return certainTime(at) >= renewal || at.now >= Math.max(renewal, safetyLimit(key));
 }
 
 /** From the issue of a key to its renewal, without windows. */

@@ -1,6 +1,9 @@
 /** Data of an ApiKey's run: facts, results so far, and possible actions. */
+
 import type { ApiKey, ApiKeySpec } from "../../../api/api-key.ts";
+import type { ConnectionSpec } from "../../../api/connection.ts";
 import type { IamError } from "../../../iam/errors.ts";
+import type { ObjectKey } from "../../../kube/resource.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { Consumers, ConsumersMode } from "../../consumers-board.ts";
 import type { Failing, Settled, Waiting } from "../../frame/rules/outcome.ts";
@@ -16,6 +19,7 @@ import type { IssuedPair } from "../secret/pair.ts";
 import type { AccountValues, SecretContents } from "../secret/render.ts";
 import type { SecretView } from "../secret/view.ts";
 import type { KeyStatus, OrphanedKey } from "./status.ts";
+import type { UnusableAccount } from "./unusable-account.ts";
 
 export interface ApiKeyKind extends KindTypes {
   readonly Object: ApiKey;
@@ -38,7 +42,7 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
   readonly spec: ApiKeySpec;
   readonly status: KeyStatus;
   /** The service account for which keys can be issued now, or what the object waits for. */
-  readonly account: ReadyAccount | Waiting;
+  readonly account: ReadyAccount | UnusableAccount;
   readonly target: SecretView;
   readonly staging: SecretView;
   /** Another ApiKey's claim on one of these Secrets that outranks this object's claim. */
@@ -52,6 +56,8 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
   readonly unsettledPeer: string | undefined;
   /** What is known about the Pods that use the Secret. */
   readonly consumers: { readonly mode: ConsumersMode; readonly known: Consumers | undefined };
+  /** Whether the operator only plans for the object. */
+  readonly isPlanned: boolean;
   /** Whether the operator notices a change of a Secret at once. */
   readonly secretsAreWatched: boolean;
 }
@@ -70,10 +76,40 @@ export interface ApiKeyMemory {
   readonly pendingRejection: KeyRejection | undefined;
   /** When this process last checked the key in use and got a response: the time before the call. */
   readonly lastCheckTime: Instant | undefined;
+  /**
+   * From when the interval to the next regular check counts: the last check of the key in use, or the first run of this
+   * process (monotonic clock, milliseconds). Absent until a regular check is needed.
+   */
+  readonly regularCheckFrom: number | undefined;
   /** Attempts in a row that issued no key, although the console did not reject them. */
   readonly vainAttempts: VainAttempts | undefined;
+  /** The last response that cannot be read: the status may not have it yet. */
+  readonly unreadableResponse: KeyStatus["unreadableResponse"];
+  /** The last write of the target Secret that the API server answered with other content. */
+  readonly notKept: NotKept | undefined;
   /** Keys that this process saw listed before the API server was restored from an older backup. */
   readonly keysBeforeRestore: readonly OrphanedKey[];
+}
+
+export const nothingRemembered: ApiKeyMemory = {
+  recovery: undefined,
+  rejection: undefined,
+  pendingRejection: undefined,
+  lastCheckTime: undefined,
+  regularCheckFrom: undefined,
+  vainAttempts: undefined,
+  unreadableResponse: undefined,
+  notKept: undefined,
+  keysBeforeRestore: [],
+};
+
+/** What the API server stored otherwise than it was sent: repeated only once one of the two has changed. */
+export interface NotKept {
+  readonly resourceVersion: string;
+  /** Identifies what was sent. */
+  readonly sent: string;
+  /** Which labels, annotations and entries, for a message. */
+  readonly what: string;
 }
 
 export interface ApiKeyIdentity extends SecretOwner {
@@ -93,10 +129,15 @@ export interface ReadyAccount {
   readonly session: number;
   /** Identifies the connection, like `connectionKey`. */
   readonly connection: string;
+  readonly connectionSpec: ConnectionSpec;
   readonly saId: string;
   readonly values: AccountValues;
-  /** As last listed by the console; `undefined` if the console does not list keys. */
+  /** Valid keys as last listed by the console; `undefined` if the console does not list keys. */
   readonly liveKeyIds: readonly string[] | undefined;
+  /** Keys that the console listed as inactive or expired. */
+  readonly inactiveKeyIds: readonly string[] | undefined;
+  /** Whether that list shows each live key as active. */
+  readonly listsKeyStates: boolean;
   /** When that list was read; a newer key cannot be in it. */
   readonly lastKeyListTime: Instant | undefined;
   /** Timeout of a call to the console, in milliseconds. */
@@ -113,6 +154,8 @@ export interface ReadyAccount {
 export interface HeldPair {
   readonly attemptId: string;
   readonly pair: IssuedPair;
+  /** Name of the ApiKey, whose object may be gone. */
+  readonly owner?: ObjectKey;
 }
 
 /** A key that appeared in the console after its attempt was closed. */
@@ -155,7 +198,11 @@ export interface ApiKeyDone {
   /** Whether the object will be enqueued when the account's attempts may be explained. */
   readonly isQueued?: boolean;
   /** The account's list of keys just before an issue. */
-  readonly precheck?: { readonly knownKeyIds: readonly string[] | undefined };
+  readonly precheck?: {
+    readonly knownKeyIds: readonly string[] | undefined;
+    /** What the API server would change in the Secret of a new pair, so that the pair could not be delivered. */
+    readonly notKept?: string | undefined;
+  };
   /** The attempt that this run has just recorded and may now carry out. */
   readonly intentRecorded?: string | undefined;
   /** Whether this run has recorded that the staged pair is safe. */
@@ -166,6 +213,10 @@ export interface ApiKeyDone {
   readonly secondRead?: SecondRead | undefined;
   /** By keyId: whether the console accepted the key when this run checked it. */
   readonly verdicts?: ReadonlyMap<string, boolean>;
+  /** By keyId: accepted keys whose only proof is an answer that any gateway can give. */
+  readonly letIn?: ReadonlySet<string>;
+  /** Whether this run has written the target Secret. */
+  readonly hasWritten?: boolean;
   /** Whether the key was written to a Secret of another owner. */
   readonly hasAdopted?: boolean;
   /** By keyId: errors of keys that the console did not revoke. */

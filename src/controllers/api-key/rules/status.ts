@@ -6,16 +6,24 @@ import { createStatusCodec } from "../../../api/status-codec.ts";
 export const keyStatusCodec = createStatusCodec(
   apiKeyKind.status.pick({
     lastHandledRotateAt: true,
+    earlierRotateRequests: true,
     rotationPending: true,
     current: true,
     attempt: true,
     lastAttemptId: true,
+    unreadableResponse: true,
     superseded: true,
     orphaned: true,
-    issuances: true,
+    recentIssues: true,
     lastRecoveryTime: true,
   }),
-  { rotationPending: false, superseded: [], orphaned: [] },
+  {
+    earlierRotateRequests: [],
+    rotationPending: false,
+    superseded: [],
+    orphaned: [],
+    recentIssues: [],
+  },
 );
 
 export type KeyStatus = ReturnType<typeof keyStatusCodec.decode>;

@@ -1,7 +1,9 @@
 /** Status changes after events of keys. Pure. */
+import { MAX_EARLIER_REQUESTS, MAX_RECENT_ISSUES } from "../../../api/api-key.ts";
+import { isHandledRotation } from "../../../api/handled-rotations.ts";
 import { DAY, type Instant } from "../../../util/time.ts";
 import type { IssuedPair } from "../secret/pair.ts";
-import { isRequested } from "./needs.ts";
+import { isRequested, ROTATION_REQUESTED } from "./needs.ts";
 import type { LateKey } from "./snapshot.ts";
 import {
   type IssueAttempt,
@@ -11,24 +13,49 @@ import {
   type SupersededKey,
 } from "./status.ts";
 
-/** Records an attempt before its call, and marks the rotation request with that token as handled, if there is one. */
+/**
+ * Records an attempt before its call, and marks the rotation request with that token as handled, if there is one. An
+ * earlier issue is forgotten only if a day has certainly passed: `certain` may be earlier than the attempt.
+ */
 export function withAttempt(
   status: KeyStatus,
   attempt: IssueAttempt,
   rotateToken: string | undefined,
+  certain: Instant = attempt.startTime,
 ): KeyStatus {
   return {
     ...status,
     attempt,
-    issuances: spend(status.issuances, attempt.startTime),
-    lastHandledRotateAt: rotateToken ?? status.lastHandledRotateAt,
+    unreadableResponse: undefined,
+    recentIssues: withIssue(status.recentIssues, attempt, certain),
+    ...withHandled(status, rotateToken),
   };
 }
 
-function spend(issuances: KeyStatus["issuances"], now: Instant): KeyStatus["issuances"] {
-  return issuances === undefined || now >= issuances.windowStartTime + DAY
-    ? { windowStartTime: now, count: 1 }
-    : { ...issuances, count: issuances.count + 1 };
+function withIssue(
+  recent: KeyStatus["recentIssues"],
+  { startTime: time, reason }: IssueAttempt,
+  certain: Instant,
+): KeyStatus["recentIssues"] {
+  const requested = reason === ROTATION_REQUESTED ? true : undefined;
+  const counted = recent.filter((issue) => certain < issue.time + DAY);
+  return [{ time, requested }, ...counted].slice(0, MAX_RECENT_ISSUES);
+}
+
+function withHandled(
+  status: KeyStatus,
+  token: string | undefined,
+): Pick<KeyStatus, "lastHandledRotateAt" | "earlierRotateRequests"> {
+  const { lastHandledRotateAt: last, earlierRotateRequests: earlier } = status;
+  if (token === undefined || isHandledRotation(status, token))
+    return { lastHandledRotateAt: last, earlierRotateRequests: earlier };
+  return {
+    lastHandledRotateAt: token,
+    earlierRotateRequests: [...(last === undefined ? [] : [last]), ...earlier].slice(
+      0,
+      MAX_EARLIER_REQUESTS,
+    ),
+  };
 }
 
 /**
@@ -40,21 +67,32 @@ export function withoutAttempt(
   refund: boolean,
   orphans: readonly OrphanedKey[] = [],
 ): KeyStatus {
-  const { issuances } = status;
+  const { attempt, recentIssues } = status;
   return {
     ...status,
     ...closed(status),
-    issuances:
-      refund && issuances !== undefined
-        ? { ...issuances, count: Math.max(issuances.count - 1, 0) }
-        : issuances,
-    rotationPending: status.rotationPending || isRequested(status.attempt?.reason),
+    recentIssues: refund ? withoutIssue(recentIssues, attempt) : recentIssues,
+    rotationPending: status.rotationPending || isRequested(attempt?.reason),
     orphaned: [...status.orphaned, ...orphans],
   };
 }
 
-function closed({ attempt, lastAttemptId }: KeyStatus): Partial<KeyStatus> {
-  return { attempt: undefined, lastAttemptId: attempt?.id ?? lastAttemptId };
+function withoutIssue(
+  recent: KeyStatus["recentIssues"],
+  attempt: IssueAttempt | undefined,
+): KeyStatus["recentIssues"] {
+  const index = recent.findIndex(({ time }) => time === attempt?.startTime);
+  return index < 0 ? recent : recent.toSpliced(index, 1);
+}
+
+/** A response that could not be read stays on record until the next attempt. */
+function closed({ attempt, lastAttemptId, unreadableResponse }: KeyStatus): Partial<KeyStatus> {
+  const isItsResponse = attempt === undefined || unreadableResponse?.attemptId === attempt.id;
+  return {
+    attempt: undefined,
+    lastAttemptId: attempt?.id ?? lastAttemptId,
+    unreadableResponse: isItsResponse ? unreadableResponse : undefined,
+  };
 }
 
 /**
@@ -97,6 +135,7 @@ export function withDeliveredKey(
     ...closed(status),
     rotationPending: false,
     superseded: supersededBy(pair, status, now),
+    orphaned: status.orphaned.filter(({ keyId }) => keyId !== pair.keyId),
   };
 }
 
@@ -126,28 +165,35 @@ export function withAcceptedKey(status: KeyStatus, keyId: string, now: Instant):
 
 /** Lists a pair that no consumer gets, so that it is revoked or expires like other superseded keys. */
 export function withUnlistedKey(status: KeyStatus, pair: IssuedPair, now: Instant): KeyStatus {
-  return listedKeyIds(status).includes(pair.keyId)
-    ? status
-    : { ...status, superseded: [...status.superseded, superseded(pair, "Live", now)] };
+  return listedKeyIds(status).includes(pair.keyId) ? status : withUnlisted(status, pair, now);
 }
 
-/**
- * Records that the console has revoked the key: a superseded key, or the current key of an object that is being
- * deleted.
- */
+function withUnlisted(status: KeyStatus, key: KeyLife, now: Instant): KeyStatus {
+  return { ...status, superseded: [...status.superseded, superseded(key, now)] };
+}
+
+/** What is known about a key after a call to end it. */
+export interface KeyEnd {
+  readonly state: "Disabled" | "Deleted" | "Unknown";
+  readonly answeredCall?: SupersededKey["answeredCall"];
+}
+
+/** Records a call to end a key: a superseded key, or the current key of an object that is being deleted. */
 export function withEndedKey(
   status: KeyStatus,
   keyId: string,
-  state: SupersededKey["state"],
+  end: KeyEnd,
   now: Instant,
 ): KeyStatus {
   const { current } = status;
   const isListed = status.superseded.some((key) => key.keyId === keyId);
   if (!isListed && current?.keyId === keyId)
-    return { ...status, superseded: [...status.superseded, superseded(current, state, now)] };
+    return withEndedKey(withUnlisted(status, current, now), keyId, end, now);
   return {
     ...status,
-    superseded: status.superseded.map((key) => (key.keyId === keyId ? { ...key, state } : key)),
+    superseded: status.superseded.map((key) =>
+      key.keyId === keyId ? { ...key, ...end, stateTime: now } : key,
+    ),
   };
 }
 
@@ -159,17 +205,14 @@ function supersededBy(
   const others = before.filter(({ keyId }) => keyId !== pair.keyId);
   return current === undefined || current.keyId === pair.keyId
     ? others
-    : [...others, superseded(current, "Live", now)];
+    : [...others, superseded(current, now)];
 }
 
 type KeyLife = Pick<SupersededKey, "keyId" | "issueTime" | "expirationTime">;
 
-function superseded(
-  key: KeyLife,
-  state: SupersededKey["state"],
-  supersededTime: Instant,
-): SupersededKey {
-  return { ...lifeOf(key), supersededTime, state };
+function superseded(key: KeyLife, supersededTime: Instant): SupersededKey {
+  const state = { state: "Live", answeredCall: undefined, stateTime: undefined } as const;
+  return { ...lifeOf(key), supersededTime, ...state };
 }
 
 function lifeOf({ keyId, issueTime, expirationTime }: KeyLife): KeyLife {

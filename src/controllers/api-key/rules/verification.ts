@@ -1,13 +1,20 @@
 /** When the pair in use is checked in the console, and for how long a rejected pair is kept. Pure. */
 import { annotations } from "../../../api/meta.ts";
+import { remainingMs } from "../../../util/agreed-time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { requestToken } from "../../frame/rules/request.ts";
+import { stableFraction } from "../../frame/rules/stable-fraction.ts";
+import { type IssuedPair, isSamePair, pairHash } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
+import { isListedInactive } from "./listed-keys.ts";
 import { isDelivered } from "./rendering.ts";
 import type { ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
 
-/** Checks the key in the Secret if it was never accepted, if a list lacks it, and on request. */
+/**
+ * Checks the key in the Secret if it was never accepted, if a list lacks it or shows it as inactive, regularly if no list
+ * shows its state, and on request.
+ */
 export function verifyCurrent(
   { snapshot, done }: ApiKeyProgress,
   at: ClockReading,
@@ -35,6 +42,18 @@ export function verifyCurrent(
   };
 }
 
+/**
+ * By what a run remembers its verdict on a pair: the key ID, or a hash if the console has issued the key in use again, so
+ * that two pairs have one ID.
+ */
+export function verdictKey(
+  pair: IssuedPair,
+  { status: { current }, target }: Pick<ApiKeySnapshot, "status" | "target">,
+): string {
+  const isReissue = pair.keyId === current?.keyId && !isSamePair(pair, pairIn(target));
+  return isReissue ? pairHash(pair) : pair.keyId;
+}
+
 /** Whether a check is due; a requested check is due at once. */
 export function isCheckDue(snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing): boolean {
   const dueMs = nextCheckMs(snapshot, at, timing);
@@ -47,15 +66,15 @@ export function nextCheckMs(
   at: ClockReading,
   timing: Timing,
 ): number | undefined {
+  if (!canCheck(snapshot)) return undefined;
   const pauseMs = checkPauseMs(snapshot, at, timing);
-  if (pauseMs === undefined || !canCheck(snapshot)) return undefined;
+  if (pauseMs === undefined) return regularCheckMs(snapshot, at, timing);
   const { lastCheckTime } = snapshot;
   if (lastCheckTime === undefined) return 0;
-  // The clock may have been set back.
-  return Math.min(Math.max(lastCheckTime + pauseMs - at.now, 0), pauseMs);
+  return remainingMs(lastCheckTime, pauseMs, at.now);
 }
 
-/** Milliseconds between two checks of the pair in use; `undefined` if no check is needed. */
+/** Milliseconds between two checks of the pair in use; `undefined` if only regular checks are needed. */
 function checkPauseMs(
   snapshot: ApiKeySnapshot,
   at: ClockReading,
@@ -69,11 +88,31 @@ function checkPauseMs(
     return isLate ? timing.verifySlowRetryMs : timing.verifyRetryMs;
   }
   if (current.verificationTime === undefined) return timing.verifyRetryMs;
-  if (!isUnlisted(snapshot) || account.kind !== "Ready") return undefined;
+  if (!isNotLive(snapshot) || account.kind !== "Ready") return undefined;
   const sinceListMs = lastCheckTime - (account.lastKeyListTime ?? 0);
   if (sinceListMs < 0) return 0;
   // The list and the pair contradict each other, and one of them is late: the longer this lasts, the rarer the checks.
   return Math.min(Math.max(sinceListMs, timing.keyCheckMs), timing.longestKeyCheckMs);
+}
+
+/** Whether no list shows that the key in use is active, so that only a try can show that it still works. */
+export function isCheckedRegularly({ account, status }: ApiKeySnapshot): boolean {
+  return account.kind === "Ready" && !account.listsKeyStates && status.current !== undefined;
+}
+
+/**
+ * Milliseconds until the next regular check; `undefined` if a list shows that the key is active. Checks are spread, and
+ * a start of the process makes none at once.
+ */
+function regularCheckMs(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  timing: Timing,
+): number | undefined {
+  if (!isCheckedRegularly(snapshot)) return undefined;
+  const { self, regularCheckFrom } = snapshot;
+  const pauseMs = timing.regularCheckMs * (0.5 + stableFraction(self.uid) / 2);
+  return Math.max((regularCheckFrom ?? at.monotonic) + pauseMs - at.monotonic, 0);
 }
 
 /** Milliseconds until a rejected key in use is replaced, negative if overdue; `undefined` if it is not rejected. */
@@ -84,12 +123,15 @@ export function replacedInMs(
 ): number | undefined {
   const { status, rejection } = snapshot;
   if (rejection === undefined || rejection.keyId !== status.current?.keyId) return undefined;
-  const patienceMs = isUnlisted(snapshot) ? timing.endedPatienceMs : timing.verifyPatienceMs;
+  const patienceMs = isNotLive(snapshot) ? timing.endedPatienceMs : timing.verifyPatienceMs;
   return rejection.since + patienceMs - at.monotonic;
 }
 
-/** Whether the console's list of the account's keys is newer than the acceptance of the key and lacks the key. */
-function isUnlisted({ account, status: { current } }: ApiKeySnapshot): boolean {
+/**
+ * Whether the console's list of the account's keys is newer than the acceptance of the key, and lacks the key or shows
+ * it as inactive.
+ */
+function isNotLive({ account, status: { current } }: ApiKeySnapshot): boolean {
   if (account.kind !== "Ready" || current?.verificationTime === undefined) return false;
   const { liveKeyIds, lastKeyListTime = 0 } = account;
   return (
@@ -101,13 +143,15 @@ function canCheck(snapshot: ApiKeySnapshot): boolean {
   return snapshot.account.kind === "Ready" && isDelivered(snapshot);
 }
 
-function isCheckRequested({ object: { metadata, status } }: ApiKeySnapshot): boolean {
+export function isCheckRequested({ object: { metadata, status } }: ApiKeySnapshot): boolean {
   const requested = requestToken(metadata, annotations.reconcileRequestedAt);
   return requested !== undefined && requested !== status?.lastHandledReconcileAt;
 }
 
 function refusal(snapshot: ApiKeySnapshot, keyId: string): string {
-  return isUnlisted(snapshot)
+  if (isListedInactive(snapshot.account, keyId))
+    return `The console rejects key ${keyId} and lists it as inactive or expired: it was disabled or expired outside the operator. Unless the console accepts it again, a new key is issued within a minute.`;
+  return isNotLive(snapshot)
     ? `The console rejects key ${keyId} and no longer lists it: it was deleted outside the operator. Unless the console accepts it again, a new key is issued within a minute.`
     : `The console rejects key ${keyId}, which it accepted before. Unless the console accepts it again, a new key is issued within three minutes.`;
 }

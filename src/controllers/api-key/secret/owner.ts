@@ -1,7 +1,8 @@
 /** Ownership of a Secret, by its name, labels and owner references. Pure. */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
-import { labels, MANAGED_BY } from "../../../api/meta.ts";
+import { apiKeyLabel, labels, MANAGED_BY } from "../../../api/meta.ts";
 import { OPAQUE } from "../../../api/secret-types.ts";
+import { ownEntry } from "../../../util/own-entry.ts";
 import type { Secret } from "../../resource-types.ts";
 
 /** The part of an ApiKey that its Secrets depend on. */
@@ -30,12 +31,19 @@ export function ownLabels(
   { name }: SecretOwner,
   role: SecretRole,
 ): Readonly<Record<string, string>> {
-  return { [labels.managedBy]: MANAGED_BY, [labels.apiKey]: labelValue(name), [labels.role]: role };
+  return {
+    [labels.managedBy]: MANAGED_BY,
+    [labels.apiKey]: apiKeyLabel(name),
+    [labels.role]: role,
+  };
 }
 
-/** A label value has at most 63 characters. Longer names are cut; the owner reference distinguishes them. */
-function labelValue(name: string): string {
-  return name.length <= 63 ? name : name.slice(0, 63).replace(/[^a-z0-9]+$/, "");
+/** Whether the label of a Secret names the ApiKey. */
+export function namesApiKey(
+  { metadata }: Pick<Secret, "metadata">,
+  { name }: SecretOwner,
+): boolean {
+  return ownEntry(metadata.labels, labels.apiKey) === apiKeyLabel(name);
 }
 
 export function isOwned({ metadata }: Secret, { uid }: SecretOwner): boolean {

@@ -17,3 +17,9 @@ export interface IssuedPair extends KeyPair {
 export function pairHash({ keyId, secret }: KeyPair): string {
   return digest("sha256", `${keyId}\n${secret.reveal()}`).slice(0, 16);
 }
+
+/** The ID alone does not identify a pair: a console may issue a key with the ID of an earlier key. */
+export function isSamePair(a: KeyPair | undefined, b: KeyPair | undefined): boolean {
+  if (a === undefined || b === undefined) return false;
+  return a.keyId === b.keyId && a.secret.reveal() === b.secret.reveal();
+}

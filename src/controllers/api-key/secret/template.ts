@@ -72,15 +72,25 @@ export function matchTemplate(
   return matchFrom(matching, { index: 0, at: 0, values: {} });
 }
 
-/** Characters to try before a match is given up: an edited text could otherwise take forever. */
-const MAX_EFFORT = 2_000_000;
-const EFFORT_OF_A_TRY = 16;
+/**
+ * Work before a match is given up, in characters read; an edited text or template could otherwise take forever. Enough
+ * for one pass over the largest Secret, and a few hundredths of a second at most.
+ */
+const MAX_EFFORT = 4_000_000;
+const EFFORT_OF_A_TOKEN = 32;
+const EFFORT_OF_A_TRY = 256;
 
 interface Matching {
   readonly tokens: readonly TemplateToken[];
   readonly text: string;
   readonly accept: (values: Readonly<Record<string, string>>) => boolean;
   effortLeft: number;
+}
+
+/** Pays for work that is about to be done; false if the match must be given up. */
+function spend(matching: Matching, effort: number): boolean {
+  matching.effortLeft -= effort;
+  return matching.effortLeft >= 0;
 }
 
 /** State of a match: the next token, the position in the text, and the values found so far. */
@@ -93,14 +103,16 @@ interface MatchProgress {
 function matchFrom(matching: Matching, start: MatchProgress): MatchProgress["values"] | undefined {
   const { tokens, text, accept } = matching;
   const { values } = start;
-  let { at } = start;
-  for (const [offset, token] of tokens.slice(start.index).entries()) {
+  let { index, at } = start;
+  for (let token = tokens[index]; token !== undefined; token = tokens[index]) {
     if (token.kind === "variable" && !Object.hasOwn(values, token.name))
-      return matchVariable(token, matching, { index: start.index + offset, at, values });
+      return matchVariable(token, matching, { index, at, values });
     const expected =
       token.kind === "text" ? token.text : rendered(token, ownEntry(values, token.name));
+    if (!spend(matching, EFFORT_OF_A_TOKEN + expected.length)) return undefined;
     if (!text.startsWith(expected, at)) return undefined;
     at += expected.length;
+    index += 1;
   }
   return at === text.length && accept(values) ? values : undefined;
 }
@@ -111,8 +123,7 @@ function matchVariable(
   { index, at, values }: MatchProgress,
 ): MatchProgress["values"] | undefined {
   for (const { value, end } of candidates(token, matching, index, at)) {
-    matching.effortLeft -= EFFORT_OF_A_TRY + value.length;
-    if (matching.effortLeft < 0) return undefined;
+    if (!spend(matching, EFFORT_OF_A_TRY + value.length)) return undefined;
     const found = matchFrom(matching, {
       index: index + 1,
       at: end,
@@ -133,7 +144,7 @@ function* candidates(
   const { tokens, text } = matching;
   for (const end of json
     ? endOfJsonString(matching, at)
-    : endsOfText(tokens[index + 1], text, at)) {
+    : endsOfText(tokens[index + 1], matching, at)) {
     const stored = text.slice(at, end);
     const value = json ? unquoted(stored) : stored;
     if (value !== undefined) yield { value, end };
@@ -141,12 +152,21 @@ function* candidates(
 }
 
 /** Possible end positions of a raw value that starts at a position in the text: before the text that follows it. */
-function* endsOfText(next: TemplateToken | undefined, text: string, at: number): Iterable<number> {
+function* endsOfText(
+  next: TemplateToken | undefined,
+  matching: Matching,
+  at: number,
+): Iterable<number> {
+  const { text } = matching;
   const landmark = next?.kind === "text" ? next.text : "";
-  let end = next === undefined ? text.length : text.indexOf(landmark, at);
+  const find = (from: number) => {
+    const found = text.indexOf(landmark, from);
+    return spend(matching, (found < 0 ? text.length : found) - from) ? found : -1;
+  };
+  let end = next === undefined ? text.length : find(at);
   while (end >= 0) {
     yield end;
-    end = end < text.length ? text.indexOf(landmark, end + 1) : -1;
+    end = end < text.length ? find(end + 1) : -1;
   }
 }
 
@@ -158,8 +178,8 @@ function endOfJsonString(matching: Matching, at: number): readonly number[] {
   string.lastIndex = at;
   const isFound = string.test(text);
   // An unterminated string was searched up to the end of the text.
-  matching.effortLeft -= (isFound ? string.lastIndex : text.length) - at;
-  return isFound ? [string.lastIndex] : [];
+  const isPaid = spend(matching, (isFound ? string.lastIndex : text.length) - at);
+  return isFound && isPaid ? [string.lastIndex] : [];
 }
 
 type Variable = Extract<TemplateToken, { kind: "variable" }>;

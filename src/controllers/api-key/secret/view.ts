@@ -1,12 +1,18 @@
 /** Classifies a stored Secret: whether it belongs to the ApiKey, and which pair it holds. Pure. */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
-import { annotations, labels, MANAGED_BY } from "../../../api/meta.ts";
+import { annotations, apiKeyLabel, labels, MANAGED_BY } from "../../../api/meta.ts";
 import { OPAQUE } from "../../../api/secret-types.ts";
 import type { KeyPair } from "../../../iam/model.ts";
 import { ownEntry } from "../../../util/own-entry.ts";
 import type { Secret } from "../../resource-types.ts";
-import { listsSameNames } from "./names.ts";
-import { isOwned, ownLabels, type SecretOwner, type SecretRole, typeOf } from "./owner.ts";
+import {
+  isOwned,
+  namesApiKey,
+  ownLabels,
+  type SecretOwner,
+  type SecretRole,
+  typeOf,
+} from "./owner.ts";
 import type { IssuedPair } from "./pair.ts";
 import { readBackPairs } from "./read-back.ts";
 
@@ -22,6 +28,8 @@ export type SecretView =
       readonly why: string;
       /** Whether the Secret can be adopted: it has no other controller, and its type matches. */
       readonly adoptable: boolean;
+      /** Whether its owner agrees to an adoption: its label names this ApiKey. */
+      readonly hasConsent: boolean;
       /** Name of the ApiKey whose key the Secret may hold. */
       readonly holder?: string | undefined;
       readonly uid: string;
@@ -63,7 +71,8 @@ export function viewSecret(
   const foreign = foreignBecause(secret, owner, role, typeOf(role, spec));
   if (foreign !== undefined) {
     const holder = holderOf(secret, owner);
-    return { kind: "Foreign", ...foreign, holder, uid, resourceVersion, secret };
+    const hasConsent = namesApiKey(secret, owner);
+    return { kind: "Foreign", ...foreign, hasConsent, holder, uid, resourceVersion, secret };
   }
   const pairs = readBackPairs(secret, decoded(secret));
   return { kind: "Ours", uid, resourceVersion, ...pairs, secret };
@@ -77,18 +86,6 @@ export function pairIn(view: SecretView): IssuedPair | undefined {
 /** ID of the attempt that issued the pair in a staging Secret. */
 export function attemptOf(view: SecretView): string | undefined {
   return view.kind === "Ours" ? view.secret.metadata.annotations?.[annotations.attempt] : undefined;
-}
-
-/** Whether the stored Secret matches `wanted` in everything that the operator declares. */
-export function isAsWanted(view: OwnSecret, wanted: Secret, owner: SecretOwner): boolean {
-  const { metadata } = view.secret;
-  return (
-    sameRecord(view.secret.data ?? {}, wanted.data ?? {}) &&
-    includes(metadata.labels, wanted.metadata.labels) &&
-    includes(metadata.annotations, wanted.metadata.annotations) &&
-    listsSameNames(metadata, wanted.metadata) &&
-    isOwned(view.secret, owner) === isOwned(wanted, owner)
-  );
 }
 
 /** Name of another ApiKey in the labels of a Secret. */
@@ -111,22 +108,18 @@ function foreignBecause(
   );
   if (other !== undefined)
     return { why: `it belongs to ${other.kind} ${other.name}`, adoptable: false };
-  return isOwned({ metadata }, owner) || includes(metadata.labels, ownLabels(owner, role))
-    ? undefined
-    : { why: `it lacks the label ${labels.apiKey}: ${owner.name}`, adoptable: true };
+  if (isOwned({ metadata }, owner) || includes(metadata.labels, ownLabels(owner, role)))
+    return undefined;
+  const missing = namesApiKey({ metadata }, owner)
+    ? `${labels.managedBy}: ${MANAGED_BY}`
+    : `${labels.apiKey}: ${apiKeyLabel(owner.name)}`;
+  return { why: `it lacks the label ${missing}`, adoptable: true };
 }
 
 function decoded({ data = {} }: Secret): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(data).map(([key, text]) => [key, Buffer.from(text, "base64").toString("utf8")]),
   );
-}
-
-function sameRecord(
-  a: Readonly<Record<string, string>>,
-  b: Readonly<Record<string, string>>,
-): boolean {
-  return Object.keys(a).length === Object.keys(b).length && includes(a, b);
 }
 
 function includes(

@@ -1,15 +1,22 @@
 /** The irreversible part of an issue: from the last checks to the console's response. */
-import { commitOutcome, isIamError, quoteServerText } from "../../../iam/errors.ts";
-import { type KeyPair, SECRET_LENGTH } from "../../../iam/model.ts";
+import { clientIdentity } from "../../../connections/client-settings.ts";
+import { commitOutcome, isIamError } from "../../../iam/errors.ts";
+import { SECRET_LENGTH } from "../../../iam/model.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import { keyText } from "../../../kube/resource.ts";
+import { type AgreedTime, certainTime, readTime } from "../../../util/agreed-time.ts";
 import { Redacted } from "../../../util/redacted.ts";
-import { type Instant, MINUTE } from "../../../util/time.ts";
-import { SpecError } from "../../frame/errors.ts";
+import { MINUTE, toIso8601 } from "../../../util/time.ts";
 import { storeIntent } from "../../frame/intent.ts";
 import { INVENTED_SECRET, inventedId } from "../../frame/plan/invented.ts";
 import { UNKNOWN_RESYNC_MS } from "../../frame/rules/error-policy.ts";
-import { PartialFailure, type Waiting } from "../../frame/rules/outcome.ts";
+import { PartialFailure } from "../../frame/rules/outcome.ts";
+import {
+  describeStop,
+  UNREADABLE_RESPONSE,
+  type UnreadableResponse,
+  unreadableResponse,
+} from "../../frame/rules/unreadable-response.ts";
 import { reconciling } from "../../frame/rules/waiting.ts";
 import { settleAll } from "../../frame/settle-all.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
@@ -19,21 +26,25 @@ import { intentText } from "../../stored-intent.ts";
 import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
 import { readSecret } from "../read-secret.ts";
 import { expiryOf } from "../rules/schedule.ts";
-import type {
-  ActionOf,
-  ApiKeyPerformed,
-  ApiKeyProgress,
-  ApiKeyReading,
-  ApiKeyRun,
-  ApiKeySnapshot,
-  HeldPair,
-  KeyNeed,
+import {
+  type ActionOf,
+  type ApiKeyPerformed,
+  type ApiKeyProgress,
+  type ApiKeyReading,
+  type ApiKeyRun,
+  type ApiKeySnapshot,
+  type HeldPair,
+  type KeyNeed,
+  nothingRemembered,
 } from "../rules/snapshot.ts";
 import { type IssueAttempt, keyStatusCodec } from "../rules/status.ts";
 import { withAttempt, withoutAttempt } from "../rules/transitions.ts";
+import { deletedAccount, inactiveAccount } from "../rules/unusable-account.ts";
+import { describe, differences } from "../secret/differences.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { dryRunSecret, targetSecret } from "../secret/render.ts";
 import type { SecretView } from "../secret/view.ts";
+import { heldPair, notesOn } from "./issued-pair.ts";
 import { readyAccount, withDone, withEvent, withSnapshot } from "./progress.ts";
 import type { ApiKeyEffect, ApiKeyRead, ApiKeyTransition } from "./step-types.ts";
 
@@ -58,47 +69,39 @@ export function queueForAccount({ line }: IssueCoordination): ApiKeyTransition<"
 export const precheck: ApiKeyRead<"Precheck"> = {
   read: async (_, progress, run) => {
     const { saId, session } = readyAccount(progress.snapshot);
-    const [detail, staging] = await settleAll([
+    const [detail, trial] = await settleAll([
       lookUpAccount(run.console(session), saId, run.signal),
       tryStaging(progress.snapshot, run),
     ]);
-    if (staging !== undefined) return withSnapshot(progress, { staging });
+    if (trial.staging !== undefined) return withSnapshot(progress, { staging: trial.staging });
+    // The ServiceAccount may not have noticed yet.
     if (detail === undefined)
-      throw new SpecError(
-        "ServiceAccountGone",
-        `The console no longer has service account ${saId}.`,
-        UNKNOWN_RESYNC_MS,
-      );
+      return withSnapshot(progress, { account: deletedAccount(saId, UNKNOWN_RESYNC_MS) });
     const { status } = detail;
     if (status !== undefined && status !== "active")
-      return withSnapshot(progress, { account: notActive(saId, status) });
-    return withDone(progress, { precheck: { knownKeyIds: detail.keyIds } });
+      return withSnapshot(progress, { account: inactiveAccount(saId, status, MINUTE) });
+    const { notKept } = trial;
+    return withDone(progress, { precheck: { knownKeyIds: detail.keyIds, notKept } });
   },
 };
 
-/**
- * The account's keys do not work, which explains any apparent need for a new key. The ServiceAccount may not have
- * noticed yet.
- */
-function notActive(saId: string, status: string): Waiting {
-  return reconciling(
-    "ServiceAccountNotReady",
-    `The console reports that service account ${saId} is ${quoteServerText(status)}, not active: its keys do not work, and the operator issues no key. Activate the account in the console.`,
-    MINUTE,
-  );
+interface Trial {
+  /** The Secret that is in the way, if there is one. */
+  readonly staging: SecretView | undefined;
+  /** What the API server would change, so that the pair could not be delivered. */
+  readonly notKept: string | undefined;
 }
+
+const NO_TRIAL: Trial = { staging: undefined, notKept: undefined };
 
 /**
  * A dry run of the write that must not fail, with everything that the consumers' Secret will hold. The API server
- * rejects now what it would reject later in either Secret. Returns the conflicting Secret, if there is one.
+ * rejects now what it would reject later in either Secret, and shows what it would change.
  */
-async function tryStaging(
-  snapshot: ApiKeySnapshot,
-  run: ApiKeyReading,
-): Promise<SecretView | undefined> {
+async function tryStaging(snapshot: ApiKeySnapshot, run: ApiKeyReading): Promise<Trial> {
   const { tryCreate } = run;
   // The user of a plan may not have permission to create Secrets.
-  if (tryCreate === undefined) return undefined;
+  if (tryCreate === undefined) return NO_TRIAL;
   const { self, spec, status, target } = snapshot;
   const now = run.clock.now();
   const pair: IssuedPair = {
@@ -116,14 +119,15 @@ async function tryStaging(
     await tryCreate(secretType, wanted);
   }
   try {
-    await tryCreate(secretType, staged);
-    return undefined;
+    const answered = await tryCreate(secretType, staged);
+    const vital = differences(answered, staged, self).filter(({ isVital }) => isVital);
+    return { ...NO_TRIAL, notKept: vital.length === 0 ? undefined : describe(vital) };
   } catch (error) {
     if (!isKubeError(error, "AlreadyExists")) throw error;
     const staging = await readSecret(run, self, spec, "staging", run.signal);
     // The Secret was deleted in between.
     if (staging.kind === "Absent") throw error;
-    return staging;
+    return { ...NO_TRIAL, staging };
   }
 }
 
@@ -136,10 +140,11 @@ export function recordIntent({
     call: async (action, progress, run) => {
       const { object, self } = progress.snapshot;
       const account = readyAccount(progress.snapshot);
-      const startTime = run.clock.now();
+      const at = readTime(run.clock);
+      const startTime = at.now;
       if (account.namespaceIssues !== undefined) {
         const { most } = account.namespaceIssues;
-        const count = namespaceIssues.count(account.connection, self.namespace, startTime);
+        const count = namespaceIssues.count(account.connection, self.namespace, at);
         // Other ApiKeys of the namespace have been issued keys since this run read the count.
         if (count >= most)
           return withSnapshot(progress, {
@@ -150,7 +155,7 @@ export function recordIntent({
       const id = attemptId(self.uid, run.random.id());
       attempts.begin(id, accountKeyOf(object), ownerKeyOf(object));
       try {
-        return await store(intended(progress, action, id, startTime), action.because, run);
+        return await store(intended(progress, action, id, at), action.because, run);
       } catch (error) {
         // Only the run that recorded an attempt carries it out, so this attempt will never issue a key.
         attempts.withdraw(id);
@@ -160,7 +165,7 @@ export function recordIntent({
     },
     planned: (action, progress, { clock }) => {
       const id = attemptId(progress.snapshot.self.uid, "plan");
-      return { answer: intended(progress, action, id, clock.now()) };
+      return { answer: intended(progress, action, id, readTime(clock)) };
     },
     after: (_, __, recorded) => recorded,
   };
@@ -170,18 +175,20 @@ function intended(
   progress: ApiKeyProgress,
   { because, knownKeyIds, revision }: ActionOf<"RecordIntent">,
   id: string,
-  startTime: Instant,
+  at: AgreedTime,
 ): ApiKeyProgress {
   const { self, spec, status } = progress.snapshot;
   const attempt: IssueAttempt = {
     id,
     revision,
     reason: because.reason,
-    startTime,
+    startTime: at.now,
     expiresInDays: spec.expiresInDays,
     knownKeyIds,
   };
-  const intent = withSnapshot(progress, { status: withAttempt(status, attempt, self.rotateToken) });
+  const intent = withSnapshot(progress, {
+    status: withAttempt(status, attempt, self.rotateToken, certainTime(at)),
+  });
   return withDone(intent, { intentRecorded: id });
 }
 
@@ -192,9 +199,13 @@ async function store(
   run: ApiKeyRun,
 ): Promise<ApiKeyProgress> {
   const { object, status } = intent.snapshot;
-  const { attempt, issuances, lastHandledRotateAt } = keyStatusCodec.encode(status);
+  const { attempt, recentIssues, lastHandledRotateAt, earlierRotateRequests } =
+    keyStatusCodec.encode(status);
   if (attempt === undefined) throw new Error("an intent has an attempt");
-  const text = intentText({ attempt, issuances, lastHandledRotateAt }, object);
+  const text = intentText(
+    { attempt, recentIssues, lastHandledRotateAt, earlierRotateRequests },
+    object,
+  );
   const written = await storeIntent(run, apiKeyType, object, { attemptId: attempt.id, text });
   const stored = withSnapshot(intent, { object: written.object });
   return written.isStored ? stored : run.writeStatus(stored, reconciling("Issuing", message));
@@ -216,11 +227,12 @@ export function issueKey(
       const issueTime = run.clock.now();
       const { expiresInDays } = spec;
       const description = describeKey(spec.description, self, attempt.id);
-      const answer = await run
-        .console(session)
+      const console = run.console(session);
+      const answer = await console
         .issueKey({ saId, description, expiresInDays })
         .catch((error: unknown) => failIssue(progress, attempt, error, run, coordination));
-      const held = heldPair(attempt, answer, issueTime, expiresInDays);
+      const consoleTime = console.consoleTime();
+      const held = heldPair(attempt, answer, { issueTime, expiresInDays, consoleTime });
       hold(held, progress, attempt, run, coordination);
       return held;
     },
@@ -229,37 +241,37 @@ export function issueKey(
       const { saId } = readyAccount(snapshot);
       const { expiresInDays } = spec;
       const pair = { keyId: inventedId(keyText(self)), secret: INVENTED_SECRET };
+      const times = { issueTime: clock.now(), expiresInDays, consoleTime: undefined };
       const message = `Issues a key of service account ${saId} valid for ${expiresInDays} days.`;
       return {
-        answer: status.attempt && heldPair(status.attempt, pair, clock.now(), expiresInDays),
+        answer: status.attempt && heldPair(status.attempt, pair, times),
         line: { call: "issueKey", object: saId, message },
       };
     },
-    after: (_, progress, held) =>
-      held === undefined
-        ? progress
-        : withUnexpectedForm(
-            withDone(withSnapshot(progress, { held }), { intentRecorded: undefined }),
-            held.pair,
-          ),
+    after: (_, progress, held) => (held === undefined ? progress : withNewPair(progress, held)),
   };
 }
 
 /** The pair exists only here until it is staged. */
 function hold(
   held: HeldPair,
-  { snapshot: { object, self } }: ApiKeyProgress,
+  { snapshot: { object, self, spec, status } }: ApiKeyProgress,
   attempt: IssueAttempt,
   run: ApiKeyRun,
   { attempts, heldPairs }: IssueCoordination,
 ): void {
   const { namespace, name } = self;
-  const { keyId } = held.pair;
-  heldPairs.set(self.uid, held);
+  const { keyId, expirationTime } = held.pair;
+  heldPairs.set(self.uid, { ...held, owner: { namespace, name } });
   attempts.explain(attempt.id, accountKeyOf(object), [keyId]);
   run.metrics.apiKeyIssues.inc({ result: "Issued" });
   const { id, reason } = attempt;
   run.log.info({ namespace, name, keyId, attempt: id, reason }, "issued key");
+  for (const { reason: unusual } of notesOn(held.pair, spec.expiresInDays, status))
+    run.log.warn(
+      { namespace, name, keyId, attempt: id, reason: unusual, expires: toIso8601(expirationTime) },
+      "unusual new key",
+    );
 }
 
 /** Always throws. */
@@ -271,34 +283,40 @@ function failIssue(
   { attempts, namespaceIssues }: IssueCoordination,
 ): never {
   const { object, self, status } = progress.snapshot;
+  const { connection, connectionSpec } = readyAccount(progress.snapshot);
   noteFailure(self, attempt, error, run);
   const carriedOut = withDone(progress, { intentRecorded: undefined });
+  const unreadable = unreadableResponse(error, attempt.id, object, clientIdentity(connectionSpec));
+  if (unreadable !== undefined) {
+    run.setState({ ...(run.state ?? nothingRemembered), unreadableResponse: unreadable });
+    throw new PartialFailure(stopped(carriedOut, unreadable), error);
+  }
   if (commitOutcome(error) === "Unknown") throw new PartialFailure(carriedOut, error);
   attempts.explain(attempt.id, accountKeyOf(object), []);
-  const { connection } = readyAccount(progress.snapshot);
   namespaceIssues.remove(connection, self.namespace, self.uid, attempt.startTime);
   const refused = { status: withoutAttempt(status, true) };
   throw new PartialFailure(withSnapshot(carriedOut, refused), error);
 }
 
-function heldPair(
-  { id, revision }: IssueAttempt,
-  pair: KeyPair,
-  issueTime: Instant,
-  expiresInDays: number,
-): HeldPair {
-  const expirationTime = expiryOf(issueTime, expiresInDays);
-  return { attemptId: id, pair: { ...pair, issueTime, expirationTime, revision } };
+/** No further key is issued for the time being; the attempt stays open until its key is accounted for. */
+function stopped(progress: ApiKeyProgress, response: UnreadableResponse): ApiKeyPerformed {
+  const { status } = progress.snapshot;
+  return withEvent(
+    withSnapshot(progress, { status: { ...status, unreadableResponse: response } }),
+    UNREADABLE_RESPONSE,
+    "Issue",
+    describeStop(response),
+    "Warning",
+  );
 }
 
-/** A pair of unexpected form cannot be retrieved again: the operator stores it, checks it and reports it. */
-function withUnexpectedForm(
-  progress: ApiKeyProgress,
-  { keyId, secret }: IssuedPair,
-): ApiKeyPerformed {
-  if (keyId.startsWith("sak_") && secret.reveal().length === SECRET_LENGTH) return progress;
-  const note = `Key ${keyId} does not have the documented form (prefix sak_, ${SECRET_LENGTH} characters of secret); the operator uses it anyway.`;
-  return withEvent(progress, "UnexpectedKeyForm", "Issue", note, "Warning");
+function withNewPair(progress: ApiKeyProgress, held: HeldPair): ApiKeyPerformed {
+  const { spec, status } = progress.snapshot;
+  const issued = withDone(withSnapshot(progress, { held }), { intentRecorded: undefined });
+  return notesOn(held.pair, spec.expiresInDays, status).reduce<ApiKeyPerformed>(
+    (performed, { reason, note }) => withEvent(performed, reason, "Issue", note, "Warning"),
+    issued,
+  );
 }
 
 function noteFailure(
@@ -308,7 +326,10 @@ function noteFailure(
   { metrics, log }: ApiKeyRun,
 ): void {
   const outcome = commitOutcome(error);
-  const iamRequestId = isIamError(error) ? error.requestId : undefined;
+  const { requestId, message } = isIamError(error) ? error : {};
   metrics.apiKeyIssues.inc({ result: outcome });
-  log.warn({ namespace, name, attempt: id, outcome, iamRequestId }, "could not issue a key");
+  log.warn(
+    { namespace, name, attempt: id, outcome, iamRequestId: requestId, why: message },
+    "could not issue a key",
+  );
 }

@@ -1,22 +1,14 @@
 /** Helpers that the steps of an ApiKey share. Pure. */
 import { SpecError } from "../../frame/errors.ts";
-import type {
-  ApiKeyDone,
-  ApiKeyMemory,
-  ApiKeyPerformed,
-  ApiKeyProgress,
-  ApiKeySnapshot,
-  ReadyAccount,
+import {
+  type ApiKeyDone,
+  type ApiKeyMemory,
+  type ApiKeyPerformed,
+  type ApiKeyProgress,
+  type ApiKeySnapshot,
+  nothingRemembered,
+  type ReadyAccount,
 } from "../rules/snapshot.ts";
-
-export const nothingRemembered: ApiKeyMemory = {
-  recovery: undefined,
-  rejection: undefined,
-  pendingRejection: undefined,
-  lastCheckTime: undefined,
-  vainAttempts: undefined,
-  keysBeforeRestore: [],
-};
 
 export function withSnapshot(
   { snapshot, done }: ApiKeyProgress,

@@ -2,33 +2,38 @@
 import type { IamClient } from "../../../iam/client/client.ts";
 import type { IamReader } from "../../../iam/client/reader.ts";
 import { IamError, isIamError } from "../../../iam/errors.ts";
+import { endEffect, notApplied, type ShownKey, shownKey } from "../../../iam/evidence.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
+import { readEffect } from "../../read-effect.ts";
 import type { ActionOf, ApiKeyReading, ApiKeySnapshot } from "../rules/snapshot.ts";
 import type { KeyStatus } from "../rules/status.ts";
-import { withEndedKey } from "../rules/transitions.ts";
+import { type KeyEnd, withEndedKey } from "../rules/transitions.ts";
 import { readyAccount, withDone, withEvent, withSnapshot } from "./progress.ts";
 import type { ApiKeyEffect } from "./step-types.ts";
 
 type EndKey = ActionOf<"DisableKey" | "DeleteKey">;
-type Ended = "Disabled" | "Deleted";
+type CallToEnd = "disableKey" | "deleteKey";
 
 /**
- * Disables or deletes a key with a call that the connection defines. A key that no longer exists counts as deleted. A
- * failure of the console is recorded, so that the same run can continue with the other keys.
+ * Disables or deletes a key with a call that the connection defines; a read after the call shows whether it took effect.
+ * A key that no longer exists counts as deleted. A failure of the console is recorded, so that the same run can continue
+ * with the other keys.
  */
-export const endKey: ApiKeyEffect<"DisableKey" | "DeleteKey", Ended | IamError> = {
+export const endKey: ApiKeyEffect<"DisableKey" | "DeleteKey", KeyEnd | IamError> = {
   call: (action, { snapshot }, run) =>
     orError(async () => {
       const { session, saId } = readyAccount(snapshot);
       const client = run.console(session);
       const found = await findKey(action, snapshot, client, run);
-      return found === "Gone" ? "Deleted" : endOwnKey(action, found === "Listed", client, saId);
+      if (found === "Gone") return { state: "Deleted" };
+      const answeredCall = await callToEnd(action, found === "Listed", client, saId);
+      return readEnd(action, answeredCall, snapshot, client, run);
     }),
   planned: async (action, { snapshot }, run) => {
     const { session, saId } = readyAccount(snapshot);
     const found = await orError(() => findKey(action, snapshot, run.console(session), run));
-    if (found === "Gone") return { answer: "Deleted" };
+    if (found === "Gone") return { answer: { state: "Deleted" } };
     return found instanceof IamError ? { answer: found } : plannedEnd(action, saId);
   },
   after: ({ keyId }, progress, ended, { now }) => {
@@ -37,9 +42,19 @@ export const endKey: ApiKeyEffect<"DisableKey" | "DeleteKey", Ended | IamError> 
       const failedRevocations = new Map(done.failedRevocations).set(keyId, ended);
       return withDone(progress, { failedRevocations });
     }
-    const status = withEndedKey(snapshot.status, keyId, ended, now);
-    const note = `Key ${keyId} is ${ended.toLowerCase()} in the console.`;
-    return withEvent(withSnapshot(progress, { status }), `Key${ended}`, "Retire", note);
+    const after = withSnapshot(progress, {
+      status: withEndedKey(snapshot.status, keyId, ended, now),
+    });
+    const { state, answeredCall } = ended;
+    if (state !== "Unknown")
+      return withEvent(
+        after,
+        `Key${state}`,
+        "Retire",
+        `Key ${keyId} is ${state.toLowerCase()} in the console.`,
+      );
+    const note = `The console answered ${answeredCall} for key ${keyId} with success, but does not show whether the key still works.`;
+    return withEvent(after, "OutcomeUnconfirmed", "Retire", note, "Warning");
   },
 };
 
@@ -49,7 +64,8 @@ function plannedEnd({ kind, keyId }: EndKey, saId: string) {
       ? (["Disabled", "disableKey", "Disables"] as const)
       : (["Deleted", "deleteKey", "Deletes"] as const);
   const message = `${verb} key ${keyId} of service account ${saId}.`;
-  return { answer, line: { call, object: keyId, message } };
+  const end: KeyEnd = { state: answer, answeredCall: call };
+  return { answer: end, line: { call, object: keyId, message } };
 }
 
 async function orError<Answer>(call: () => Promise<Answer>): Promise<Answer | IamError> {
@@ -82,7 +98,7 @@ async function findKey(
   if (detail === undefined) return "Gone";
   if (detail.keyIds?.includes(keyId) === true) return "Listed";
   const isDisabled = status.superseded.some(
-    (key) => key.keyId === keyId && key.state === "Disabled",
+    (key) => key.keyId === keyId && (key.state === "Disabled" || key.answeredCall === "disableKey"),
   );
   if (isDisabled || isBlind(detail.keyIds, status)) return "Unlisted";
   if (!provesGone(detail.keyIds, keyId, status, clock.now())) throw unproven(action);
@@ -114,18 +130,26 @@ function provesGone(
   return now >= issueTime + LISTING_LAG_MS && keys.some((key) => listed.includes(key.keyId));
 }
 
-async function endOwnKey(
-  action: EndKey,
-  isListed: boolean,
-  client: IamClient,
-  saId: string,
-): Promise<Ended> {
-  try {
-    return await callToEnd(action, client, saId);
-  } catch (error) {
-    if (isIamError(error, "NotFound") && !isListed) return "Deleted";
-    throw error;
-  }
+/** A list without the key shows that it has ended, unless the list lacks keys that work. */
+async function readEnd(
+  { keyId }: EndKey,
+  answeredCall: CallToEnd,
+  snapshot: ApiKeySnapshot,
+  console: IamReader,
+  run: Pick<ApiKeyReading, "signal" | "clock">,
+): Promise<KeyEnd> {
+  const read = async () => {
+    const detail = await lookUpAccount(console, readyAccount(snapshot).saId, run.signal);
+    return shownKey(detail, keyId, isBlind(detail?.keyIds, snapshot.status));
+  };
+  const { effect, seen } = await readEffect(read, (shown) => endEffect(answeredCall, shown), run);
+  if (effect === "NotShown")
+    throw notApplied(answeredCall, `the console still lists key ${keyId} as valid`);
+  return { state: effect === "Shown" ? stateShown(answeredCall, seen) : "Unknown", answeredCall };
+}
+
+function stateShown(answeredCall: CallToEnd, seen: ShownKey): KeyEnd["state"] {
+  return answeredCall === "deleteKey" && seen === "Absent" ? "Deleted" : "Disabled";
 }
 
 function unproven({ kind, keyId }: EndKey): IamError {
@@ -142,21 +166,31 @@ const NEVER_DISABLED = new Set([
   "NotFound",
 ]);
 
-/** If the console rejects disabling a key, the key is deleted at once, which would be the next step anyway. */
+/**
+ * The call that was answered. If the console rejects disabling a key, the key is deleted at once, which would be the next
+ * step anyway. A key that is not listed may be gone: then a 404 is an answer.
+ */
 async function callToEnd(
   { kind, keyId }: EndKey,
+  isListed: boolean,
   { disableKey, deleteKey }: IamClient,
   saId: string,
-): Promise<Ended> {
+): Promise<CallToEnd> {
+  const isGone = (error: unknown) => !isListed && isIamError(error, "NotFound");
   if (kind === "DisableKey") {
     try {
       await disableKey?.({ saId, keyId });
-      return "Disabled";
+      return "disableKey";
     } catch (error) {
       const isRefused = isIamError(error) && NEVER_DISABLED.has(error.code);
+      if (isGone(error) && deleteKey === undefined) return "disableKey";
       if (!isRefused || deleteKey === undefined) throw error;
     }
   }
-  await deleteKey?.({ saId, keyId });
-  return "Deleted";
+  try {
+    await deleteKey?.({ saId, keyId });
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+  return "deleteKey";
 }

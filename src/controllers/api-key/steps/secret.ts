@@ -8,15 +8,19 @@ import type { Planned } from "../../frame/steps.ts";
 import { type Secret, secretType } from "../../resource-types.ts";
 import { accountKeyOf, type IssueCoordination } from "../attempts.ts";
 import { readSecret } from "../read-secret.ts";
+import { describeNotKept, SECRET_NOT_KEPT } from "../rules/not-kept.ts";
+import { contentId } from "../rules/rendering.ts";
 import type {
   ApiKeyPerformed,
   ApiKeyProgress,
   ApiKeyRun,
   ApiKeySnapshot,
+  NotKept,
 } from "../rules/snapshot.ts";
 import { withDeliveredKey } from "../rules/transitions.ts";
+import { describe, differences } from "../secret/differences.ts";
 import { secretNameOf } from "../secret/owner.ts";
-import type { IssuedPair } from "../secret/pair.ts";
+import { type IssuedPair, isSamePair, pairHash } from "../secret/pair.ts";
 import { targetPatch } from "../secret/patch.ts";
 import { type SecretContents, stagingSecret, targetSecret } from "../secret/render.ts";
 import { attemptOf, pairIn, type SecretView, viewSecret } from "../secret/view.ts";
@@ -45,7 +49,7 @@ export function stagePair(
         const stored = isKubeError(error, "AlreadyExists")
           ? await kube.get(secretType, keyOf(wanted))
           : undefined;
-        if (pairIn(viewSecret(stored, self, spec, "staging"))?.keyId !== pair.keyId) throw error;
+        if (!isSamePair(pairIn(viewSecret(stored, self, spec, "staging")), pair)) throw error;
         return stored;
       });
       noteStagedPair(withStaging(progress, written).snapshot, coordination);
@@ -92,7 +96,7 @@ function withStagedPair(progress: ApiKeyProgress): ApiKeyPerformed {
 }
 
 function isHeldToo({ held, staging }: ApiKeySnapshot): boolean {
-  return held !== undefined && held.pair.keyId === pairIn(staging)?.keyId;
+  return isSamePair(held?.pair, pairIn(staging));
 }
 
 /** Writes the new pair to the consumers' Secret. */
@@ -106,9 +110,10 @@ export const switchSecret: ApiKeyEffect<"SwitchSecret", Secret> = {
     return written;
   },
   planned: (contents, { snapshot }) => plannedWrite(wantedTarget(snapshot, contents)),
-  after: (_, progress, written) => {
+  after: (contents, progress, written) => {
     const isAdopted = progress.snapshot.target.kind === "Foreign";
-    return withDone(withTarget(progress, written), { hasAdopted: isAdopted });
+    const { remember, ...after } = withTarget(progress, contents, written);
+    return { ...withDone(after, { hasAdopted: isAdopted }), ...(remember && { remember }) };
   },
 };
 
@@ -116,15 +121,34 @@ export const switchSecret: ApiKeyEffect<"SwitchSecret", Secret> = {
 export const renderSecret: ApiKeyEffect<"RenderSecret", Secret> = {
   call: (contents, { snapshot }, run) => writeTarget(snapshot, contents, run),
   planned: (contents, { snapshot }) => plannedWrite(wantedTarget(snapshot, contents)),
-  after: (_, progress, written) => {
-    const note = `Secret ${written.metadata.name} was restored to its declared content.`;
-    return withEvent(withTarget(progress, written), "SecretUpdated", "Render", note);
+  after: (contents, progress, written) => {
+    const after = withTarget(progress, contents, written);
+    const { notKept } = after.snapshot;
+    const { name } = written.metadata;
+    const done = `Secret ${name} was restored to its declared content.`;
+    return notKept === undefined
+      ? withEvent(after, "SecretUpdated", "Render", done)
+      : withEvent(after, SECRET_NOT_KEPT, "Render", describeNotKept(name, notKept.what), "Warning");
   },
 };
 
-function withTarget(progress: ApiKeyProgress, written: Secret): ApiKeyProgress {
+/** Remembers what the API server has stored otherwise, so that it is not written again and again. */
+function withTarget(
+  progress: ApiKeyProgress,
+  contents: SecretContents,
+  written: Secret,
+): ApiKeyPerformed {
   const { self, spec } = progress.snapshot;
-  return withSnapshot(progress, { target: viewSecret(written, self, spec, "target") });
+  const wanted = wantedTarget(progress.snapshot, contents);
+  const found = differences(written, wanted, self);
+  const { resourceVersion = "" } = written.metadata;
+  const notKept: NotKept | undefined =
+    found.length === 0
+      ? undefined
+      : { resourceVersion, sent: contentId(wanted), what: describe(found) };
+  const target = viewSecret(written, self, spec, "target");
+  const after = withDone(withSnapshot(progress, { target }), { hasWritten: true });
+  return remembering(after, { notKept });
 }
 
 function writeTarget(
@@ -156,9 +180,14 @@ export const commitKey: ApiKeyEffect<"CommitKey", ApiKeyProgress> = {
   after: ({ pair }, { snapshot: { self, spec, status } }, committed): ApiKeyPerformed => {
     const why = status.current === undefined ? "" : ` (${status.attempt?.reason})`;
     const note = `Issued key ${pair.keyId}${why} into Secret ${secretNameOf(self.name, spec)}.`;
-    if (status.current === undefined) return withEvent(committed, "KeyIssued", "Issue", note);
-    const before = `Key ${status.current.keyId} stays valid until it is retired or expires.`;
-    return withEvent(committed, "KeyRotated", "Rotate", `${note} ${before}`);
+    // An earlier rejection of a key with the same ID is not about this pair.
+    const isProven = committed.snapshot.status.current?.verificationTime !== undefined;
+    const after = isProven ? remembering(committed, { rejection: undefined }) : committed;
+    if (status.current === undefined) return withEvent(after, "KeyIssued", "Issue", note);
+    const { keyId } = status.current;
+    const before =
+      keyId === pair.keyId ? "" : ` Key ${keyId} stays valid until it is retired or expires.`;
+    return withEvent(after, "KeyRotated", "Rotate", `${note}${before}`);
   },
 };
 
@@ -167,7 +196,8 @@ function withDelivery(
   pair: IssuedPair,
   { clock }: Pick<ApiKeyRun, "clock">,
 ): ApiKeyProgress {
-  const isProven = progress.done.verdicts?.get(pair.keyId) === true;
+  const { verdicts = new Map<string, boolean>() } = progress.done;
+  const isProven = [pair.keyId, pairHash(pair)].some((key) => verdicts.get(key));
   const status = withDeliveredKey(progress.snapshot.status, pair, isProven, clock.now());
   return withSnapshot(progress, { status });
 }

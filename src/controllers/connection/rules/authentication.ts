@@ -1,5 +1,6 @@
 /** The condition `Authenticated` of a connection. Pure. */
 import type { ConditionUpdate } from "../../../api/conditions.ts";
+import type { IamError } from "../../../iam/errors.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { originOf } from "../../connection-origin.ts";
 import { ended, withRequestId } from "../../frame/rules/failure.ts";
@@ -15,6 +16,26 @@ const loginAdvice: Readonly<Record<LoginReason, string>> = {
     "Correct the credentials Secret, or the connection's domain settings; a changed Secret is tried within 15 seconds.",
   ConsoleUnavailable: "The login is retried.",
 };
+
+/** The statuses by which a console says that it does not accept the credentials. */
+const REJECTIONS: ReadonlySet<number | undefined> = new Set([400, 401, 403, 409, 422, 423]);
+
+const NOT_A_REJECTION =
+  "A console rejects credentials in other ways: check that spec.baseURL is the console's address, and that no proxy or gateway answers in its place. Otherwise: ";
+
+/** No login is at this address, so nothing is known about the credentials. */
+const NOT_FOUND: ReadonlySet<number | undefined> = new Set([404, 405]);
+
+const WRONG_ADDRESS =
+  "No login was found at this address, so the credentials were not checked. Correct the host and the path of spec.baseURL: the console's API is at api/v1/iam below it, also behind a proxy or gateway. The login is retried.";
+
+/** The advice, and for an answer that may not come from the console's login, where else to look. */
+function adviceOn(reason: LoginReason, { status }: IamError): string {
+  const isFailure = reason === "LoginFailed" || reason === "LoginPaused";
+  if (isFailure && NOT_FOUND.has(status)) return WRONG_ADDRESS;
+  const mayBeElsewhere = isFailure && !REJECTIONS.has(status);
+  return `${mayBeElsewhere ? NOT_A_REJECTION : ""}${loginAdvice[reason]}`;
+}
 
 export function authentication(
   { spec, material, session, outage }: ConnectionSnapshot,
@@ -72,6 +93,6 @@ function failedLogin({
   return {
     status: reason === "ConsoleUnavailable" ? "Unknown" : "False",
     reason,
-    message: withRequestId(`${said} ${loginAdvice[reason]}`, error),
+    message: withRequestId(`${said} ${adviceOn(reason, error)}`, error),
   };
 }

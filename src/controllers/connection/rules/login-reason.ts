@@ -1,23 +1,9 @@
-import type { IamError, IamErrorCode } from "../../../iam/errors.ts";
+import { type IamError, isUnanswered } from "../../../iam/errors.ts";
 
 export type LoginReason = "MfaRequired" | "LoginPaused" | "LoginFailed" | "ConsoleUnavailable";
 
-const reasons: Readonly<Record<IamErrorCode, LoginReason>> = {
-  Unauthenticated: "LoginFailed",
-  PermissionDenied: "LoginFailed",
-  NotFound: "LoginFailed",
-  AlreadyExists: "LoginFailed",
-  InvalidArgument: "LoginFailed",
-  FailedPrecondition: "LoginFailed",
-  RateLimited: "ConsoleUnavailable",
-  Unavailable: "ConsoleUnavailable",
-  Timeout: "ConsoleUnavailable",
-  MalformedResponse: "ConsoleUnavailable",
-  MfaRequired: "MfaRequired",
-  LoginPaused: "LoginPaused",
-};
-
-/** Why a connection is not authenticated, by the error of its login. */
+/** Why a connection is not authenticated, by the error of its login: every answered login without a token has failed. */
 export function loginReason({ code }: IamError): LoginReason {
-  return reasons[code];
+  if (code === "MfaRequired" || code === "LoginPaused") return code;
+  return isUnanswered(code) ? "ConsoleUnavailable" : "LoginFailed";
 }

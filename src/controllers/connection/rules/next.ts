@@ -1,10 +1,13 @@
 /** The next action for a connection. Pure. */
 
 import { clientSettings } from "../../../connections/client-settings.ts";
+import { remainingMs } from "../../../util/agreed-time.ts";
+import type { Instant } from "../../../util/time.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { Released, Settled, Waiting } from "../../frame/rules/outcome.ts";
 import type { Progress } from "../../frame/run-context.ts";
+import type { SessionState } from "../sessions.ts";
 import { authentication } from "./authentication.ts";
 import type {
   ConnectionAction,
@@ -79,8 +82,12 @@ function sessionAction(
     return { kind: "OpenSession", because, identity, settings };
   }
   if (session === undefined) return undefined;
-  const isPaused = !session.usable && now < (session.refusal?.until ?? now);
-  return isPaused ? undefined : { kind: "Authenticate" };
+  return isPaused(session, now) ? undefined : { kind: "Authenticate" };
+}
+
+function isPaused({ usable, refusal }: SessionState, now: Instant): boolean {
+  if (usable || refusal === undefined) return false;
+  return remainingMs(refusal.at, refusal.until - refusal.at, now) > 0;
 }
 
 /**

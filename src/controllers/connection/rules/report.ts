@@ -90,8 +90,9 @@ function clockEvents(
   after: ConnectionStatus,
 ): readonly EventNote[] {
   if (!isSkewed(after) || isSkewed(before)) return [];
-  const seconds = Math.abs(after.clockSkewSeconds ?? 0);
-  const note = `The console's clock and ours are ${seconds} seconds apart; expiry times are off by as much.`;
+  const { clockSkewSeconds = 0 } = after;
+  const way = clockSkewSeconds > 0 ? "ahead of" : "behind";
+  const note = `The console's clock is ${Math.abs(clockSkewSeconds)} seconds ${way} the operator's. The operator uses the time on which two of three clocks agree: its own, the API server's and the console's. Correct the wrong clock.`;
   return [{ type: "Warning", reason: "ClockSkewed", action: "Authenticate", note }];
 }
 

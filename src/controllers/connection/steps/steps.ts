@@ -1,7 +1,7 @@
 import { isIamError } from "../../../iam/errors.ts";
 import type { Progress, ReadContext } from "../../frame/run-context.ts";
 import type { Steps } from "../../frame/steps.ts";
-import type { ConnectionAction, ConnectionKind } from "../rules/snapshot.ts";
+import type { ConnectionAction, ConnectionKind, SessionChange } from "../rules/snapshot.ts";
 import { type Session, type Sessions, stateOf } from "../sessions.ts";
 import { logIn } from "./log-in.ts";
 
@@ -80,5 +80,13 @@ function open(
   { identity, because, settings }: Extract<ConnectionAction, { kind: "OpenSession" }>,
 ): Session {
   const usable = because !== "SpecChanged" && (sessions.get(key)?.usable ?? false);
-  return { identity, client: sessions.prepare(key, settings), usable, reason: "" };
+  const client = sessions.prepare(key, settings, ENDS_LOGIN_PAUSE.has(because));
+  return { identity, client, usable, reason: "" };
 }
+
+/** A changed Secret may hold the same credentials as before, so it does not end their pause. */
+const ENDS_LOGIN_PAUSE: ReadonlySet<SessionChange> = new Set([
+  "Recreated",
+  "SpecChanged",
+  "Requested",
+]);

@@ -1,5 +1,6 @@
 import type { PlannedCall } from "../../../api/plan.ts";
 import type { ResourceType } from "../../../kube/resource.ts";
+import { readTime } from "../../../util/agreed-time.ts";
 import type { KindController } from "../kind-controller.ts";
 import { isDeferred, rejection, reportOf } from "../report-run.ts";
 import { isReleased } from "../rules/next-step.ts";
@@ -23,7 +24,7 @@ export async function planObject<K extends KindTypes>(
   run: RunContext<K>,
 ): Promise<PlannedObject> {
   const after = (reports: readonly ObjectReport[]) =>
-    reports.map((each) => ({ type: each.type, object: reported(each, run.clock.now()) }));
+    reports.map((each) => ({ type: each.type, object: reported(each, readTime(run.clock)) }));
   const parsed = kind.parse(object);
   if (!parsed.ok) return { calls: [], objects: after([rejection(kind, object, parsed.message)]) };
   try {

@@ -1,6 +1,16 @@
 /** The deadline of a cleanup: a deletion ends even if the console is down (L6). The same for every kind. Pure. */
 import { type Condition, type ConditionUpdate, findCondition } from "../../../api/conditions.ts";
+import { isIamError } from "../../../iam/errors.ts";
+import { RunTimedOut } from "../../../util/run-timed-out.ts";
 import { type Instant, MINUTE, parseInstant, toIso8601 } from "../../../util/time.ts";
+
+/**
+ * Whether a failed run blocks a cleanup: the console failed, or the run took too long. No other failure starts the
+ * deadline.
+ */
+export function blocksCleanup(error: unknown): boolean {
+  return isIamError(error) || error instanceof RunTimedOut;
+}
 
 interface Reported {
   readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined;

@@ -57,5 +57,5 @@ function recovery(before: Conditions, after: Conditions): Condition | undefined 
 }
 
 function toEvent(type: EventNote["type"], { reason, message }: Condition): EventNote {
-  return { type, reason, action: "Reconcile", note: message.slice(0, MAX_NOTE) };
+  return { type, reason, action: "Reconcile", note: message.slice(0, MAX_NOTE), isCondition: true };
 }

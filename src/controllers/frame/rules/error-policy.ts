@@ -17,6 +17,7 @@ const iamOutcomes: Readonly<Record<IamErrorCode, ErrorOutcomeKind>> = {
   Unavailable: "Retry",
   Timeout: "Retry",
   MalformedResponse: "Retry",
+  ChangeNotApplied: "Retry",
   MfaRequired: "SlowRetry",
   LoginPaused: "SlowRetry",
 };

@@ -1,6 +1,7 @@
 import type { Readiness } from "../../../api/conditions.ts";
 import { type IamError, type IamErrorCode, isIamError } from "../../../iam/errors.ts";
 import { isKubeError, type KubeError } from "../../../kube/errors.ts";
+import { RunTimedOut } from "../../../util/run-timed-out.ts";
 import { SpecError, StatusUnanswered } from "../errors.ts";
 import { errorPolicy } from "./error-policy.ts";
 
@@ -24,8 +25,24 @@ export function failureReadiness(error: unknown): Readiness | undefined {
   return { state: kind === "Terminal" ? "Stalled" : "Reconciling", ...describe(error) };
 }
 
+/** The readiness after a run that was stopped because it took too long. */
+export function timedOutReadiness(readiness: Readiness): Readiness {
+  const { state, reason, message } = readiness;
+  if (state === "Stalled") return readiness;
+  const last = reason === TIMED_OUT.reason ? "" : ` Its last error: ${message}`;
+  return { ...TIMED_OUT, message: `${TIMED_OUT.message}${last}` };
+}
+
+const TIMED_OUT: Readiness = {
+  state: "Reconciling",
+  reason: "ReconcileTimedOut",
+  message:
+    "A reconcile of this object took more than two minutes, so the operator stopped it. It tries again.",
+};
+
 function describe(error: unknown): { reason: string; message: string } {
   if (error instanceof SpecError) return { reason: error.reason, message: error.message };
+  if (error instanceof RunTimedOut) return TIMED_OUT;
   if (isIamError(error)) return { reason: error.code, message: iamMessage(error) };
   if (isKubeError(error)) return { reason: error.code, message: kubeMessage(error) };
   return {
@@ -47,8 +64,9 @@ export function withRequestId(text: string, { requestId }: Pick<IamError, "reque
     : `${text} (requestId ${requestId})`;
 }
 
-function adviceOn({ code, loginAccepted }: IamError): string {
-  if (loginAccepted) return " The console rejects only this call; ask its administrator.";
+function adviceOn({ code, login }: IamError): string {
+  if (login === "Accepted") return " The console rejects only this call; ask its administrator.";
+  if (login === "Unknown") return " The call is tried again.";
   return advice[code] === undefined ? "" : ` ${advice[code]}`;
 }
 

@@ -1,16 +1,12 @@
 /** Objects for which the operator only plans. Pure. */
 import { annotations } from "../../../api/meta.ts";
-import type { KubeObject } from "../../../kube/resource.ts";
 import { MINUTE } from "../../../util/time.ts";
 import type { Failed, Outcome } from "./outcome.ts";
 
 export const PLAN_ONLY = "PlanOnly";
+export const ONLY_PLANS = "The operator only plans for this object";
 /** The console does not report its changes, so the operator plans again after this long. */
 const PLAN_AGAIN_MS = 5 * MINUTE;
-
-export function isPlanOnly({ metadata }: KubeObject): boolean {
-  return metadata.annotations?.[annotations.planOnly] === "true";
-}
 
 /**
  * The outcome of a plan: `natural` if the run ended that way by reading alone. Everything not done waits for a person,
@@ -26,7 +22,7 @@ export function plannedOutcome(
       kind: "Waiting",
       state: "Stalled",
       reason: PLAN_ONLY,
-      message: `The operator only plans for this object: ${planned(calls)} Remove the annotation ${annotations.planOnly}, or --read-only of the operator, to have it done.`,
+      message: `${ONLY_PLANS}: ${planned(calls)} Remove the annotation ${annotations.planOnly}, or --read-only of the operator, to have it done.`,
       afterMs: PLAN_AGAIN_MS,
     };
   return natural.kind === "Waiting" && !isReader ? { ...natural, state: "Stalled" } : natural;

@@ -11,7 +11,8 @@ import type { IamObject } from "../../../api/meta.ts";
 import type { Plan } from "../../../api/plan.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import type { ResourceType } from "../../../kube/resource.ts";
-import type { Instant } from "../../../util/time.ts";
+import { type AgreedTime, correctedTime } from "../../../util/agreed-time.ts";
+import { type Instant, parseInstant, toIso8601 } from "../../../util/time.ts";
 import { cleanupCondition } from "./cleanup.ts";
 import { SUSPENDED } from "./obstacle.ts";
 
@@ -104,7 +105,7 @@ export function ownFields<Status extends CommonStatus>(
 /** The whole status that results from a report. */
 export function statusOf(
   { object, status, handledRequest, ...report }: ObjectReport,
-  now: Instant,
+  at: AgreedTime,
 ): CommonStatus {
   const generation = object.metadata.generation ?? 0;
   const handled = handledRequest ?? object.status?.lastHandledReconcileAt;
@@ -114,14 +115,14 @@ export function statusOf(
     ...(handled === undefined ? {} : { lastHandledReconcileAt: handled }),
     ...own,
     ...(report.plan === undefined ? {} : { plan: report.plan }),
-    conditions: conditionsOf(object, report, generation, now),
+    conditions: conditionsOf(object, report, generation, at),
   };
 }
 
 /** The object with the status that results from a report. */
-export function reported(report: ObjectReport, now: Instant): ReportedObject {
+export function reported(report: ObjectReport, at: AgreedTime): ReportedObject {
   const { object, write: { foreignFields = [] } = {} } = report;
-  const own = Object.entries(statusOf(report, now)).filter(
+  const own = Object.entries(statusOf(report, at)).filter(
     ([field, value]) => value !== undefined && !foreignFields.includes(field),
   );
   const foreign = Object.entries(object.status ?? {}).filter(([field]) =>
@@ -146,8 +147,8 @@ export function readinessOf({
   suspended = false,
 }: Pick<ObjectReport, "readiness" | "suspended">): Readiness {
   if (!suspended) return readiness;
-  const { state, message } = readiness;
-  if (state !== "Ready") return SUSPENDED;
+  const { state, reason, message } = readiness;
+  if (state !== "Ready") return reason === SUSPENDED.reason ? readiness : SUSPENDED;
   const paused = `${message} Nothing is changed while spec.suspend is true.`;
   return { state, reason: "Suspended", message: paused };
 }
@@ -156,11 +157,13 @@ function conditionsOf(
   object: ReportedObject,
   report: Omit<ObjectReport, "type" | "object" | "status" | "handledRequest">,
   generation: number,
-  now: Instant,
+  at: AgreedTime,
 ): readonly Condition[] {
-  const before = object.status?.conditions ?? [];
+  const { now } = at;
+  const before = withCorrectedTimes(object.status?.conditions ?? [], at);
+  const known = { status: { conditions: before } };
   const common = readinessConditions(before, readinessOf(report), generation, now);
-  const conditions = [...(report.conditions ?? []), ...cleanupOf(object, report, now)];
+  const conditions = [...(report.conditions ?? []), ...cleanupOf(known, report, now)];
   return conditions.reduce((list, condition) => {
     if (condition.status === undefined) return removeCondition(list, condition.type);
     const { isWarning: _, ...update } = condition;
@@ -168,9 +171,23 @@ function conditionsOf(
   }, common);
 }
 
+/** Deadlines count from these times. */
+function withCorrectedTimes(
+  conditions: readonly Condition[],
+  at: AgreedTime,
+): readonly Condition[] {
+  return conditions.map((condition) => {
+    const stored = parseInstant(condition.lastTransitionTime);
+    const time = correctedTime(stored, at);
+    return time === undefined || time === stored
+      ? condition
+      : { ...condition, lastTransitionTime: toIso8601(time) };
+  });
+}
+
 /** The deadline does not run while the operator only plans. */
 function cleanupOf(
-  object: ReportedObject,
+  object: Pick<ReportedObject, "status">,
   {
     isCleanupBlocked,
     readiness,

@@ -9,11 +9,13 @@ import { nextDriftCheck } from "./schedule.ts";
 import type { AccountBindingsState } from "./state.ts";
 import { nextRead, watchedUntil } from "./unanswered-sync.ts";
 
-/** Whether something must change, a person has requested a run, or a check is due. */
+const UNREAD_PAUSE_MS = 30 * SECOND;
+
+/** Whether something must change, a person has requested a run, a check is due, or the last run failed. */
 export function isToBeAsked(snapshot: UsableSnapshot, input: DecisionInput): boolean {
   if (!hasSay(snapshot)) return false;
   const isDue = dueAt(snapshot, snapshot.state) <= snapshot.now;
-  return isDue || isRequested(snapshot) || mustAsk(input);
+  return isDue || snapshot.state.hasFailed || isRequested(snapshot) || mustAsk(input);
 }
 
 /** Whether the pause applies: it is not over, the desired state is unchanged, and no person has requested a run. */
@@ -32,7 +34,7 @@ export function untilAsked(snapshot: UsableSnapshot, state: AccountBindingsState
   const { withdrawal } = snapshot.availability.restriction ?? {};
   const ends = [
     watched && watchedUntil(watched),
-    withdrawal?.isOver === false ? withdrawal.until : undefined,
+    withdrawal?.isOver === false ? snapshot.now + withdrawal.endsInMs : undefined,
   ];
   const wakeAt = Math.min(at, ...ends.filter((end) => end !== undefined));
   return Math.max(SECOND, wakeAt - snapshot.now);
@@ -40,11 +42,20 @@ export function untilAsked(snapshot: UsableSnapshot, state: AccountBindingsState
 
 export function dueAt(snapshot: UsableSnapshot, state: AccountBindingsState): Instant {
   const { availability, now } = snapshot;
-  const { askedAt, corrections } = state;
-  const regular = nextDriftCheck(availability.account.uid, askedAt, corrections, now);
+  const { askedAt, corrections, unreadSince } = state;
+  const scheduled = nextDriftCheck(availability.account.uid, askedAt, corrections, now);
+  const regular =
+    unreadSince === undefined
+      ? scheduled
+      : Math.min(scheduled, nextAfterUnread(askedAt, unreadSince));
   const watched = watchedSync(snapshot, state);
   if (watched === undefined) return regular;
   return Math.min(regular, nextRead(watched, choose(snapshot).decision.bound, askedAt) ?? regular);
+}
+
+/** An unreadable answer may come from a gateway, so the next one is not far: the pause doubles with each answer. */
+function nextAfterUnread(askedAt: Instant, unreadSince: Instant): Instant {
+  return askedAt + Math.max(UNREAD_PAUSE_MS, askedAt - unreadSince);
 }
 
 /** A text that changes when the desired state of the account or of one of its PolicyBindings changes. */

@@ -1,6 +1,7 @@
 /** The decision from a snapshot: the same after every action of a run, because the facts stay the same. Pure. */
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { LiveBindings } from "../../../iam/model.ts";
+import { otherSpellings } from "../../../util/spelling.ts";
 import { type Instant, toIso8601 } from "../../../util/time.ts";
 import {
   type BindingsDecision,
@@ -11,7 +12,7 @@ import {
 } from "./decide.ts";
 import { contains, type PolicySet, sameSet, union } from "./policy-set.ts";
 import { contendedUntil } from "./schedule.ts";
-import type { BindingsSnapshot } from "./snapshot.ts";
+import type { BindingsDone, BindingsSnapshot } from "./snapshot.ts";
 import type { AccountBindingsState } from "./state.ts";
 import { stillWatched, type UnansweredSync } from "./unanswered-sync.ts";
 import { stillBelieved, withoutUnbound } from "./unbound.ts";
@@ -39,22 +40,29 @@ export interface Choice {
   readonly isDrift: boolean;
   /** The policies bound before a PUT, as far as they are known. */
   readonly before: PolicySet;
+  /** The console's spellings of declared policies, if it spells them in another way. */
+  readonly respelled: PolicySet;
   /** The console is as declared, or will be as declared after the decision is carried out. */
   readonly verified: boolean;
   /** Drift is not corrected before this time. */
   readonly contendedUntil: Instant | undefined;
 }
 
-/** Decides on the console's answer if this run has one, otherwise on the account's record. */
+/**
+ * Decides on the console's answer if this run has one, otherwise on the account's record. IDs of policies are as they
+ * were submitted, whatever the console has made of them.
+ */
 export function choose({ availability, bindings, live, state, now }: UsableSnapshot): Choice {
   const { account } = availability;
   const unanswered = watchedSync({ now }, state)?.policyIds ?? [];
   const { isolating } = state;
   const recorded = { account, bindings, live: fromRecord(account), isolating, unanswered };
+  const unbound = stillBelieved(state.unbound, now);
+  const spellings = spellingsIn(live, recorded, unbound);
   const input: DecisionInput =
     live === undefined
       ? recorded
-      : { ...recorded, live: withoutUnbound(live, recorded, stillBelieved(state.unbound, now)) };
+      : { ...recorded, live: withoutUnbound(respell(live, spellings), recorded, unbound) };
   const decided = decide(input);
   // An unreadable answer does not prove a change.
   const isDrift =
@@ -72,9 +80,43 @@ export function choose({ availability, bindings, live, state, now }: UsableSnaps
     decision,
     isDrift,
     before: input.live.readable ? input.live.policyIds : expected(input),
+    respelled: live?.readable
+      ? [...spellings].filter(([, id]) => decided.ours.includes(id)).map(([stored]) => stored)
+      : account.record.respelled,
     verified: live !== undefined && blocked === undefined && (live.readable || sync !== undefined),
     contendedUntil: until,
   };
+}
+
+/** Only IDs that the operator has submitted, or was about to: a declared ID that was not may name another policy. */
+function spellingsIn(
+  live: LiveBindings | undefined,
+  { account, bindings, unanswered }: DecisionInput,
+  unbound: PolicySet,
+): ReadonlyMap<string, string> {
+  if (!live?.readable) return new Map();
+  const { ours = [], left } = account.record;
+  const applied = bindings.map((binding) => binding.applied);
+  const submitted = union(ours, left, account.unrevoked, unanswered, unbound, ...applied);
+  const declared = union(...bindings.filter(isActive).map(({ policyIds }) => policyIds));
+  return otherSpellings(live.policyIds, submitted, declared);
+}
+
+function respell(live: LiveBindings, spellings: ReadonlyMap<string, string>): LiveBindings {
+  if (!live.readable || spellings.size === 0) return live;
+  return { ...live, policyIds: live.policyIds.map((id) => spellings.get(id) ?? id) };
+}
+
+/**
+ * Whether the console's last answer about the bound policies could not be read: what the console accepted is known, and
+ * whether it is bound is not.
+ */
+export function isUnread(
+  { live, account }: Pick<BindingsSnapshot, "live" | "account">,
+  { synced }: BindingsDone,
+): boolean {
+  if (synced !== undefined) return synced === "Unknown";
+  return live === undefined ? account?.status?.bindings?.unreadable === true : !live.readable;
 }
 
 /**
@@ -113,7 +155,7 @@ export function takingPart({ input, decision }: Choice): readonly BindingView[] 
 export function mustAsk(recorded: DecisionInput): boolean {
   const { account, bindings } = recorded;
   if (account.withdrawn.length > 0) return true;
-  if (account.accessRevoked && !account.record.revocationProven) return true;
+  if (account.accessRevoked && !account.record.revocationSubmitted) return true;
   const revoking = bindings.filter(({ stage }) => stage === "Revoking");
   if (account.record.ours === undefined) {
     const hasBound = revoking.some(({ applied }) => applied.length > 0);

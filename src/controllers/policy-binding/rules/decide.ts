@@ -121,7 +121,7 @@ function isDifferent(
   // Without a readable answer, only another call ensures that these policies are unbound.
   if (!contains(target, unanswered)) return true;
   const { record, accessRevoked } = account;
-  if (accessRevoked && !record.revocationProven) return true;
+  if (accessRevoked && !record.revocationSubmitted) return true;
   if (record.ours === undefined) return target.length > 0;
   // An intent missing from the record may or may not have reached the console.
   const intended = intendedOf(account, bindings);
@@ -137,8 +137,9 @@ export function newPolicies(
 }
 
 /** Whether the object's spec counts. If not, its bound policies stay and no new policies are bound. */
-export function isActive({ stage, suspended, held, problem }: BindingView): boolean {
-  return stage === "Live" && !suspended && !held && problem === undefined;
+export function isActive({ stage, suspended, held, problem, policyIds }: BindingView): boolean {
+  const bindsAny = problem === undefined || policyIds.length > 0;
+  return stage === "Live" && !suspended && !held && bindsAny;
 }
 
 function share(
@@ -147,9 +148,11 @@ function share(
   known: PolicySet,
   postponed: ReadonlySet<string>,
 ): PolicySet {
-  if (!isActive(binding)) return common(without(binding.applied, withdrawn), known);
-  if (!postponed.has(binding.uid)) return binding.policyIds;
-  return common(union(binding.policyIds, binding.applied), known);
+  const kept = common(without(binding.applied, withdrawn), known);
+  if (!isActive(binding)) return kept;
+  if (postponed.has(binding.uid)) return common(union(binding.policyIds, binding.applied), known);
+  // A policy that is refused may be a mistyped one in place of one that is bound.
+  return binding.problem === undefined ? binding.policyIds : union(binding.policyIds, kept);
 }
 
 /**

@@ -1,9 +1,16 @@
 /** The next effect for a usable account. Pure. */
 import { FINALIZER } from "../../../api/meta.ts";
 import { firstFinding, type Settled, type Waiting } from "../../frame/rules/outcome.ts";
-import { isRevocationProven } from "../../revocation-proof.ts";
+import { isRevocationSubmitted } from "../../revocation-proof.ts";
 import { isPaused, isToBeAsked, untilAsked } from "./asking.ts";
-import { type Choice, choose, hasSay, takingPart, type UsableSnapshot } from "./choose.ts";
+import {
+  type Choice,
+  choose,
+  hasSay,
+  isUnread,
+  takingPart,
+  type UsableSnapshot,
+} from "./choose.ts";
 import { newPolicies } from "./decide.ts";
 import { contains, type PolicySet, sameSet, union, without } from "./policy-set.ts";
 import { quiet } from "./quiet.ts";
@@ -111,7 +118,7 @@ function recordIntents({ snapshot, choice }: BindingsStep): Finding {
 
 function sync({ done, choice }: BindingsStep): Finding {
   const { decision, isDrift, before } = choice;
-  if (done.synced || decision.sync === undefined) return undefined;
+  if (done.synced !== undefined || decision.sync === undefined) return undefined;
   return {
     kind: "SyncBindings",
     policyIds: decision.sync,
@@ -136,15 +143,15 @@ function giveUpWhereBlocked({ snapshot, done, choice }: BindingsStep): Finding {
 
 function record({ snapshot, done, choice }: BindingsStep): Finding {
   const { bindings: stored } = snapshot.account.status ?? {};
-  const isOver = stored?.unansweredSync !== undefined || isRevocationProven(stored);
+  const isOver = stored?.unansweredSync !== undefined || isRevocationSubmitted(stored);
   if (done.recorded || !(hasSay(snapshot) || isOver)) return undefined;
-  const bindings = recordOf(snapshot, choice, done.unrevoked);
+  const bindings = recordOf(snapshot, choice, done);
   return bindings && { kind: "RecordBindings", bindings, foundForeign: foundForeign(choice) };
 }
 
-function releaseRevoked({ snapshot, choice }: BindingsStep): Finding {
+function releaseRevoked({ snapshot, done, choice }: BindingsStep): Finding {
   if (choice.decision.blocked !== undefined) return undefined;
-  return release(snapshot, "Revoked", ["Revoking"]);
+  return release(snapshot, isUnread(snapshot, done) ? "Unconfirmed" : "Revoked", ["Revoking"]);
 }
 
 function releaseRetained({ snapshot }: BindingsStep): Finding {

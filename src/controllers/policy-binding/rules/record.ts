@@ -1,12 +1,12 @@
 /** `status.bindings` of the ServiceAccount after a run (S11). Pure. */
 import { isDeepStrictEqual } from "node:util";
 import { MINUTE, toIso8601 } from "../../../util/time.ts";
-import { type Choice, type UsableSnapshot, watchedSync } from "./choose.ts";
+import { type Choice, isUnread, type UsableSnapshot, watchedSync } from "./choose.ts";
 import { MAX_POLICIES } from "./decide.ts";
 import { common, type PolicySet, union } from "./policy-set.ts";
 import { overdue } from "./release.ts";
 import { isStale } from "./schedule.ts";
-import type { BindingsStatus } from "./snapshot.ts";
+import type { BindingsDone, BindingsStatus } from "./snapshot.ts";
 import { toStored } from "./unanswered-sync.ts";
 
 /**
@@ -16,14 +16,18 @@ import { toStored } from "./unanswered-sync.ts";
 export function recordOf(
   snapshot: UsableSnapshot,
   choice: Choice,
-  added: PolicySet = [],
+  done: BindingsDone,
 ): BindingsStatus | undefined {
   const { account, availability, now, state } = snapshot;
+  const { unrevoked: added = [] } = done;
   const { decision, verified } = choice;
   const stored: BindingsStatus = account.status?.bindings ?? {};
-  const { unansweredSync, leftPolicyIds, unrevokedPolicyIds, ungrantedTime: _, ...rest } = stored;
-  const { confirmationTime: __, emptiedTime: ___, ...old } = rest;
+  const { unansweredSync, leftPolicyIds, unrevokedPolicyIds, ungrantedTime: _, ...most } = stored;
+  const { respelledPolicyIds: _____, ...rest } = most;
+  const { confirmationTime: __, emptiedTime: ___, unreadable: ____, ...known } = rest;
+  const { notAppliedTime: ______, ...settled } = known;
   const { ours, foreign, bound, blocked } = decision;
+  const old = blocked === undefined && verified ? settled : known;
   const isKnown = blocked === undefined && (verified || old.policyIds !== undefined);
   const watched = watchedSync(snapshot, state);
   const { withdrawal } = availability.restriction ?? {};
@@ -44,10 +48,12 @@ export function recordOf(
         }
       : {}),
     ...(watched === undefined ? {} : { unansweredSync: toStored(watched, unansweredSync) }),
+    ...policyList("respelledPolicyIds", done.respelled ?? choice.respelled),
     ...policyList("leftPolicyIds", left),
     ...policyList("unrevokedPolicyIds", union(unrevoked, added)),
+    ...((isKnown ? isUnread(snapshot, done) : stored.unreadable) ? { unreadable: true } : {}),
     ...(isPending ? { ungrantedTime: toIso8601(withdrawal.since) } : {}),
-    ...(availability.account.accessRevoked ? revocationProof(snapshot, choice) : {}),
+    ...(availability.account.accessRevoked ? revocationProof(snapshot, choice, done) : {}),
   };
   const changed = !isDeepStrictEqual(next, stored);
   if (verified && (changed || isStale(old.lastSyncTime, now)))
@@ -57,7 +63,7 @@ export function recordOf(
 
 /** A field of the record; absent if the list is empty. */
 function policyList(
-  field: "leftPolicyIds" | "unrevokedPolicyIds",
+  field: "leftPolicyIds" | "respelledPolicyIds" | "unrevokedPolicyIds",
   policyIds: PolicySet,
 ): Pick<BindingsStatus, typeof field> {
   return policyIds.length === 0 ? {} : { [field]: policyIds.slice(0, MAX_POLICIES) };
@@ -67,12 +73,13 @@ function policyList(
 function revocationProof(
   snapshot: UsableSnapshot,
   choice: Choice,
+  done: BindingsDone,
 ): Pick<BindingsStatus, "emptiedTime" | "confirmationTime"> {
   const isEmptied = choice.decision.sync !== undefined;
   const emptiedTime = isEmptied
     ? toIso8601(snapshot.now)
     : snapshot.account.status?.bindings?.emptiedTime;
-  const confirmationTime = confirmationOf(snapshot, choice);
+  const confirmationTime = confirmationOf(snapshot, choice, done);
   return {
     ...(emptiedTime === undefined ? {} : { emptiedTime }),
     ...(confirmationTime === undefined ? {} : { confirmationTime }),
@@ -83,9 +90,13 @@ function revocationProof(
  * When a read confirmed that revoked access is revoked: the time of the first such read, updated once a minute while
  * the operator watches for an unanswered call.
  */
-function confirmationOf(snapshot: UsableSnapshot, { input, decision }: Choice): string | undefined {
+function confirmationOf(
+  snapshot: UsableSnapshot,
+  { input, decision }: Choice,
+  { synced }: BindingsDone,
+): string | undefined {
   const { account, live, now, state } = snapshot;
-  if (decision.sync !== undefined) return undefined;
+  if (decision.sync !== undefined) return synced === "Shown" ? toIso8601(now) : undefined;
   const before = account.status?.bindings?.confirmationTime;
   if (live === undefined || !input.live.readable) return before;
   const watched = watchedSync(snapshot, state);

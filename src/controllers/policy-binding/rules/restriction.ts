@@ -3,7 +3,8 @@
  * nor a waiting deletion nor a lost grant prevents a withdrawal. Pure.
  */
 import type { ServiceAccount } from "../../../api/service-account.ts";
-import { type Instant, parseInstant } from "../../../util/time.ts";
+import { type AgreedTime, certainTime, correctedTime, msUntil } from "../../../util/agreed-time.ts";
+import { parseInstant } from "../../../util/time.ts";
 import { type PolicySet, union } from "./policy-set.ts";
 import { overdue } from "./release.ts";
 import type { AccountBindingsState } from "./state.ts";
@@ -27,11 +28,10 @@ export interface Access {
   readonly refusal?: UnavailableAccount;
 }
 
-interface Situation {
+interface Situation extends AgreedTime {
   readonly account: ServiceAccount | undefined;
   readonly bindings: readonly BindingView[];
   readonly state: AccountBindingsState | undefined;
-  readonly now: Instant;
 }
 
 export function toAvailability(
@@ -85,13 +85,15 @@ function boundByUs(
 function withdrawalOf(
   named: BoundAccount,
   { gracePeriodMs }: NonNullable<Access["ungranted"]>,
-  { account, bindings, now }: Situation,
+  { account, bindings, ...at }: Situation,
 ): Withdrawal | undefined {
   const policyIds = boundByUs(named, bindings);
   if (gracePeriodMs === undefined || policyIds.length === 0) return undefined;
-  const since = parseInstant(account?.status?.bindings?.ungrantedTime) ?? now;
+  const stored = parseInstant(account?.status?.bindings?.ungrantedTime);
+  const since = correctedTime(stored, at) ?? at.now;
   const until = since + gracePeriodMs;
-  return { policyIds, since, until, isOver: now >= until };
+  const isOver = until <= certainTime(at);
+  return { policyIds, since, until, endsInMs: msUntil(until, at), isOver };
 }
 
 /** Whether policies must be unbound now or soon even though the account is not available. */

@@ -2,6 +2,7 @@
 import type { PolicyBinding } from "../../../api/policy-binding.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../../../api/service-account.ts";
 import type { IamError } from "../../../iam/errors.ts";
+import type { Effect } from "../../../iam/evidence.ts";
 import type { LiveBindings } from "../../../iam/model.ts";
 import type { Instant } from "../../../util/time.ts";
 import type {
@@ -55,7 +56,10 @@ export interface BindingsSnapshot {
 export interface BindingsDone {
   /** The ServiceAccount is not the object in the caches, or names a different account. */
   readonly accountReplaced?: boolean;
-  readonly synced?: boolean;
+  /** What a read after syncBindings showed; absent without a call. */
+  readonly synced?: Exclude<Effect, "NotShown">;
+  /** The console's spellings of declared policies in that read, if it spells them in another way. */
+  readonly respelled?: PolicySet;
   readonly recorded?: boolean;
   /** The policies that this run recorded as still to be unbound. */
   readonly unrevoked?: PolicySet;
@@ -68,6 +72,8 @@ export interface BindingsDone {
 export type ReleaseCause =
   | NonNullable<UnavailableAccount["endsAs"]>
   | "Revoked"
+  /** The console accepted the change, and does not show the bound policies. */
+  | "Unconfirmed"
   | "Retained"
   | "NothingBound"
   | "GaveUp";

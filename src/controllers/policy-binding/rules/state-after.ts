@@ -2,13 +2,13 @@
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import { PLAN_ONLY } from "../../frame/rules/plan-only.ts";
 import { desiredState, dueAt, tokenOf } from "./asking.ts";
-import { choose, isUsable, type UsableSnapshot } from "./choose.ts";
+import { choose, isUnread, isUsable, type UsableSnapshot } from "./choose.ts";
 import { isQuiet } from "./quiet.ts";
-import type { BindingsSnapshot } from "./snapshot.ts";
+import type { BindingsDone, BindingsProgress } from "./snapshot.ts";
 import { type AccountBindingsState, NEVER_ASKED, stateIn } from "./state.ts";
 
 export function stateAfter(
-  snapshot: BindingsSnapshot,
+  { snapshot, done }: BindingsProgress,
   outcome: Outcome,
   current: AccountBindingsState | undefined,
 ): AccountBindingsState | undefined {
@@ -23,11 +23,14 @@ export function stateAfter(
   // A plan has changed nothing, so the next plan asks again.
   if (outcome.kind === "Waiting" && outcome.reason === PLAN_ONLY)
     return { ...ended, askedAt: NEVER_ASKED };
-  return outcome.kind === "Settled" && isUsable(snapshot) ? afterDecision(snapshot, ended) : ended;
+  return outcome.kind === "Settled" && isUsable(snapshot)
+    ? afterDecision(snapshot, done, ended)
+    : ended;
 }
 
 function afterDecision(
   snapshot: UsableSnapshot,
+  done: BindingsDone,
   state: AccountBindingsState,
 ): AccountBindingsState {
   const { decision, contendedUntil } = choose(snapshot);
@@ -36,6 +39,10 @@ function afterDecision(
   const asked = {
     ...state,
     askedAt: snapshot.now,
+    unreadSince:
+      decision.blocked === undefined && isUnread(snapshot, done)
+        ? (state.unreadSince ?? snapshot.now)
+        : undefined,
     handledToken: tokenOf(snapshot.account),
     isolating: hasPostponed,
   };

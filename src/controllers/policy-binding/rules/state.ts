@@ -1,17 +1,18 @@
 /** The process state of one account between runs. Losing it costs calls, never a policy. Pure. */
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { Instant } from "../../../util/time.ts";
-import type { PolicySet } from "./policy-set.ts";
+import { type PolicySet, union, without } from "./policy-set.ts";
 import { fromStored, type UnansweredSync } from "./unanswered-sync.ts";
 import type { UnboundPolicies } from "./unbound.ts";
-import type { BindingView, Problem } from "./views.ts";
+import type { BindingView, SpecProblem } from "./views.ts";
 
 export interface PolicyRefusal {
   readonly generation: number;
   readonly requestedAt: string | undefined;
   /** The policies are tried again at this time, and after every change of the object. */
   readonly until: Instant;
-  readonly problem: Problem;
+  readonly policyIds: PolicySet;
+  readonly problem: SpecProblem;
 }
 
 /** For `askedAt`: the next run calls listBindings. */
@@ -22,6 +23,8 @@ export interface AccountBindingsState {
   readonly accountUid: string;
   /** When this process first saw the account, or last received an answer about it. */
   readonly askedAt: Instant;
+  /** Since when answers about the bound policies cannot be read. */
+  readonly unreadSince: Instant | undefined;
   readonly corrections: readonly Instant[];
   /** The console rejected a list without naming the invalid policy: new policies are bound one object at a time. */
   readonly isolating: boolean;
@@ -56,6 +59,7 @@ export function stateOf(
   return {
     accountUid: metadata.uid,
     askedAt: now,
+    unreadSince: undefined,
     corrections: [],
     isolating: false,
     refusals: new Map(),
@@ -76,17 +80,32 @@ export function stateIn(
   return state !== undefined && current?.accountUid !== state.accountUid ? state : current;
 }
 
-/** Adds the problem from an earlier rejection by the console, if it still applies. */
+/** Takes out the policies that the console refused earlier, as long as that is believed, and says why. */
 export function withRefusal(
-  { refusals }: AccountBindingsState,
+  state: AccountBindingsState,
   binding: BindingView,
   now: Instant,
 ): BindingView {
-  const refusal = refusals.get(binding.uid);
-  if (refusal === undefined || binding.problem !== undefined) return binding;
-  const stands =
-    refusal.generation === binding.generation &&
-    refusal.requestedAt === binding.requestedAt &&
-    now < refusal.until;
-  return stands ? { ...binding, problem: refusal.problem } : binding;
+  const refusal = standingRefusal(state, binding, now);
+  if (refusal === undefined) return binding;
+  const policyIds = without(binding.policyIds, refusal.policyIds);
+  const refused = union(binding.refused, without(binding.policyIds, policyIds));
+  return { ...binding, policyIds, refused, problem: both(binding.problem, refusal.problem) };
+}
+
+function both(first: SpecProblem | undefined, second: SpecProblem): SpecProblem {
+  if (first === undefined) return second;
+  const message = `${first.message} ${second.message}`;
+  return { ...first, message, advice: `${first.advice} ${second.advice}` };
+}
+
+/** The console's earlier refusal of policies of this object, unless it is to be tried again. */
+export function standingRefusal(
+  { refusals }: AccountBindingsState,
+  { uid, generation, requestedAt }: BindingView,
+  now: Instant,
+): PolicyRefusal | undefined {
+  const refusal = refusals.get(uid);
+  const isSame = refusal?.generation === generation && refusal.requestedAt === requestedAt;
+  return isSame && now < refusal.until ? refusal : undefined;
 }

@@ -29,6 +29,7 @@ const UNANSWERED: ReadonlySet<IamErrorCode> = new Set([
   "Unavailable",
   "Timeout",
   "MalformedResponse",
+  "ChangeNotApplied",
 ]);
 
 /** Whether a call that failed with this error may still take effect: no response, a 5xx, or an unreadable response. */

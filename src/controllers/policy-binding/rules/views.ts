@@ -2,7 +2,7 @@
 import { findCondition } from "../../../api/conditions.ts";
 import type { Rights } from "../../../api/connection.ts";
 import { annotations, FINALIZER } from "../../../api/meta.ts";
-import { parseSpec } from "../../../api/parse-spec.ts";
+import { parseStoredSpec } from "../../../api/parse-spec.ts";
 import { type PolicyBinding, policyBindingKind } from "../../../api/policy-binding.ts";
 import {
   type ServiceAccount,
@@ -13,13 +13,18 @@ import type { Instant } from "../../../util/time.ts";
 import { accountStanding, type Standing } from "../../account-standing.ts";
 import { blockedSince } from "../../frame/rules/cleanup.ts";
 import { requestToken } from "../../frame/rules/request.ts";
-import { isRevocationProven } from "../../revocation-proof.ts";
+import { isRevocationSubmitted } from "../../revocation-proof.ts";
 import { common, listed, type PolicySet, without } from "./policy-set.ts";
 
 /** Why the operator cannot do something; a person must change an object. */
 export interface Problem {
   readonly reason: string;
   readonly message: string;
+}
+
+/** Why policies of a PolicyBinding are not bound, and what a person can do. */
+export interface SpecProblem extends Problem {
+  readonly advice: string;
 }
 
 /** `status.bindings` of a ServiceAccount: how the last finished sync left the console. */
@@ -29,8 +34,10 @@ interface BindingsRecord {
   readonly foreign: PolicySet;
   /** The foreign policies that a deleted PolicyBinding has left bound. */
   readonly left: PolicySet;
-  /** Whether a call since access was revoked proved that no policy is bound. */
-  readonly revocationProven: boolean;
+  /** The console's spellings of policies in `ours`, if it spells them in another way. */
+  readonly respelled: PolicySet;
+  /** Whether the console accepted an empty list since access was revoked, or a read showed that no policy is bound. */
+  readonly revocationSubmitted: boolean;
 }
 
 export interface BoundAccount {
@@ -67,6 +74,8 @@ export interface Withdrawal {
   readonly policyIds: PolicySet;
   readonly since: Instant;
   readonly until: Instant;
+  /** Milliseconds until no clock contradicts that the grace period is over. */
+  readonly endsInMs: number;
   readonly isOver: boolean;
 }
 
@@ -87,7 +96,10 @@ export type Stage = "Live" | "Revoking" | "Releasing";
 export interface BindingView {
   readonly uid: string;
   readonly generation: number;
+  /** The policies of its spec that may be bound; none if the spec is invalid. */
   readonly policyIds: PolicySet;
+  /** The policies of its spec that are not granted, or that the console refused. */
+  readonly refused: PolicySet;
   /** Policies that this object has bound or was about to bind, according to its record. */
   readonly applied: PolicySet;
   readonly stage: Stage;
@@ -100,7 +112,8 @@ export interface BindingView {
   readonly held: boolean;
   /** Whether the spec retains its policies after the deletion, but the grant does not allow that. */
   readonly retainRefused: boolean;
-  readonly problem: Problem | undefined;
+  /** Why the spec is not, or not wholly, carried out. */
+  readonly problem: SpecProblem | undefined;
   readonly requestedAt: string | undefined;
   readonly handledAt: string | undefined;
 }
@@ -119,7 +132,7 @@ export function toAccountView(account: ServiceAccount | undefined, name: string)
     const message = `ServiceAccount ${name} does not exist in this namespace.`;
     return { availability: { ...waiting(message), endsAs: "AccountMissing" }, ...unknown };
   }
-  const parsed = parseSpec(serviceAccountKind, account);
+  const parsed = parseStoredSpec(serviceAccountKind, account);
   if (!parsed.ok)
     return { availability: waiting(`The spec of ServiceAccount ${name} is invalid.`), ...unknown };
   const { spec } = parsed;
@@ -145,7 +158,7 @@ function toAvailability(
       kind: "Unavailable",
       state: "Stalled",
       reason: "ServiceAccountSuspended",
-      message: `ServiceAccount ${name} is suspended: nothing is written for it.`,
+      message: `ServiceAccount ${name} is suspended: its list of policies is not changed.`,
     };
   if (standing === "InCharge" && bound !== undefined) return { kind: "Usable", account: bound };
   const ready = findCondition(account.status?.conditions, "Ready");
@@ -180,7 +193,8 @@ function toBound(
       ours: bindings?.policyIds,
       foreign: bindings?.foreignPolicyIds ?? [],
       left: bindings?.leftPolicyIds ?? [],
-      revocationProven: isRevocationProven(bindings),
+      respelled: bindings?.respelledPolicyIds ?? [],
+      revocationSubmitted: isRevocationSubmitted(bindings),
     },
     unrevoked: bindings?.unrevokedPolicyIds ?? [],
     withdrawn: [],
@@ -215,17 +229,19 @@ export function toBindingView(
   { recorded, grant, mayRetain }: BindingContext,
 ): BindingView {
   const { metadata, status } = binding;
-  const parsed = parseSpec(policyBindingKind, binding);
-  const policyIds = parsed.ok ? [...new Set(parsed.spec.policyIds)] : [];
+  const parsed = parseStoredSpec(policyBindingKind, binding);
+  const declared = parsed.ok ? [...new Set(parsed.spec.policyIds)] : [];
+  const refused = notIn(grant, declared);
   const suspended = parsed.ok && parsed.spec.suspend;
   const hasFinalizer = metadata.finalizers?.includes(FINALIZER) ?? false;
   // If the status is lost, the account's record replaces it; the spec alone never does (S11).
-  const applied = status?.appliedPolicyIds ?? (hasFinalizer ? common(policyIds, recorded) : []);
+  const applied = status?.appliedPolicyIds ?? (hasFinalizer ? common(declared, recorded) : []);
   const retains = asksToRetain(binding) || suspended;
   return {
     uid: metadata.uid,
     generation: metadata.generation ?? 0,
-    policyIds,
+    policyIds: without(declared, refused),
+    refused,
     applied,
     stage: toStage(binding, hasFinalizer, retains && mayRetain),
     hasFinalizer,
@@ -234,8 +250,8 @@ export function toBindingView(
     held: false,
     retainRefused: retains && !mayRetain,
     problem: parsed.ok
-      ? notGranted(policyIds, grant)
-      : { reason: "InvalidSpec", message: parsed.message },
+      ? notGranted(refused, grant)
+      : { reason: "InvalidSpec", message: parsed.message, advice: "" },
     requestedAt: requestToken(metadata, annotations.reconcileRequestedAt),
     handledAt: status?.lastHandledReconcileAt,
   };
@@ -251,8 +267,7 @@ function toStage({ metadata }: PolicyBinding, hasFinalizer: boolean, retains: bo
   return !hasFinalizer || retains ? "Releasing" : "Revoking";
 }
 
-function notGranted(policyIds: PolicySet, grant: PolicyGrant | undefined): Problem | undefined {
-  const refused = notIn(grant, policyIds);
+function notGranted(refused: PolicySet, grant: PolicyGrant | undefined): SpecProblem | undefined {
   if (refused.length === 0) return undefined;
   const policies = listed(refused);
   const fate =
@@ -261,7 +276,8 @@ function notGranted(policyIds: PolicySet, grant: PolicyGrant | undefined): Probl
       : "is unbound";
   return {
     reason: "PolicyNotGranted",
-    message: `The connection does not grant this namespace ${refused.length === 1 ? "policy" : "the policies"} ${policies}. A policy that is not granted ${fate}. The other policies of this object stay as they are. Ask the administrator of the connection to add ${policies} to policyIds of a grant, or remove ${policies} from spec.policyIds.`,
+    message: `The connection does not grant this namespace ${refused.length === 1 ? "policy" : "the policies"} ${policies}. A policy that is not granted ${fate}.`,
+    advice: `Ask the administrator of the connection to add ${policies} to policyIds of a grant, or remove ${policies} from spec.policyIds.`,
   };
 }
 

@@ -82,6 +82,11 @@ function releaseEvents(
   const warning = (reason: string, note: string) => [
     warningOf(object, reason, "RemoveFinalizer", note),
   ];
+  if (because === "Unconfirmed")
+    return warning(
+      "OutcomeUnconfirmed",
+      `The console accepted to unbind ${listed(applied)}, but its answer about the bound policies cannot be read: whether they are unbound is unknown.`,
+    );
   if (because === "Revoked" && retainRefused)
     return warning(
       "RetainNotGranted",

@@ -69,7 +69,10 @@ export class PublishedQuotas {
     const known = this.#listings.get(keyText(key));
     // Comparing the hash costs far less than rewriting thousands of unchanged series.
     const isSame = known?.hash === hash && known.omitted === 0;
-    const { used, omitted } = isSame ? known : await this.#replace(key, clusterId, quotas);
+    // Must not wait between the check of the limits and the record of what is used: exports are published concurrently.
+    const { used, omitted } = isSame
+      ? known
+      : this.#replace(key, await this.#seriesOfAll(key, clusterId, quotas), quotas.length);
     const takenAt = this.#clock.monotonic();
     this.#listings.set(keyText(key), { takenAt, intervalMs, hash, used, omitted });
     this.#metrics.quotaExportTotal.set(labels, quotas.length);
@@ -105,12 +108,12 @@ export class PublishedQuotas {
     return hash.digest("base64");
   }
 
-  /** Parses the quotas in slices, then replaces all previous series of the export in one step. */
-  async #replace(
+  /** Parses the quotas in slices, within the limit of one export. */
+  async #seriesOfAll(
     key: ObjectKey,
     clusterId: number,
     quotas: readonly Quota[],
-  ): Promise<Pick<PublishedListing, "used" | "omitted">> {
+  ): Promise<readonly QuotaSeries[]> {
     const { perExport } = this.#limits;
     const labels = { ...exportLabels(key), cluster_id: String(clusterId) };
     const ready: QuotaSeries[] = [];
@@ -122,6 +125,15 @@ export class PublishedQuotas {
       ready.push(series);
       if (ready.length % SLICE === 0) await this.#clock.yieldToEventLoop?.();
     }
+    return ready;
+  }
+
+  /** Replaces all previous series of the export. */
+  #replace(
+    key: ObjectKey,
+    ready: readonly QuotaSeries[],
+    total: number,
+  ): Pick<PublishedListing, "used" | "omitted"> {
     this.#metrics.forgetQuotas(key.namespace, key.name);
     let left = this.#limits.total - this.#usedByOthers(key);
     let used = 0;
@@ -133,7 +145,7 @@ export class PublishedQuotas {
       used += cost;
       shown += 1;
     }
-    return { used, omitted: quotas.length - shown };
+    return { used, omitted: total - shown };
   }
 
   #usedByOthers(key: ObjectKey): number {

@@ -1,8 +1,9 @@
 /** Reports revoked access of an account. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
+import type { ServiceAccountStatus } from "../../../api/service-account.ts";
 import { parseInstant, toIso8601 } from "../../../util/time.ts";
 import type { KindCondition } from "../../frame/rules/report.ts";
-import { isRevocationProven } from "../../revocation-proof.ts";
+import { isRevocationProven, isRevocationSubmitted } from "../../revocation-proof.ts";
 import { WATCH_MS } from "../../sync-watch.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
 
@@ -34,34 +35,47 @@ function revocationOf({
 }: Pick<AccountSnapshot, "spec" | "object">): Revocation | undefined {
   if (spec.access !== "Revoked") return undefined;
   const { bindings } = object.status ?? {};
-  const { policyCount, emptiedTime, confirmationTime, unansweredSync } = bindings ?? {};
-  if (policyCount !== 0 || !isRevocationProven(bindings)) {
-    const bound =
-      policyCount === undefined || policyCount === 0
-        ? ""
-        : ` Policies that were bound when last read: ${policyCount}.`;
+  const { policyCount, emptiedTime, confirmationTime, notAppliedTime } = bindings ?? {};
+  const watched = watchedCall(bindings);
+  if (isRevocationProven(bindings))
     return {
       type: TYPE,
-      status: "False",
-      reason: "RevokingAccess",
-      message: `Access is being revoked.${bound} ${HOW_TO_RESTORE}`,
+      status: "True",
+      reason: "AccessRevoked",
+      message: `Access is revoked, confirmed by a read${at(confirmationTime)}.${watched} ${HOW_TO_RESTORE}`,
     };
-  }
-  const revoked =
-    confirmationTime === undefined
-      ? `Access is revoked: the console accepted an empty list of policies${at(emptiedTime)}.`
-      : `Access is revoked, confirmed by a read${at(confirmationTime)}.`;
-  const givenUp = parseInstant(unansweredSync?.time);
-  const watched =
-    givenUp === undefined
+  if (policyCount === 0 && isRevocationSubmitted(bindings))
+    return {
+      type: TYPE,
+      status: "Unknown",
+      reason: "SyncUnconfirmed",
+      message: `The console accepted an empty list of policies${at(emptiedTime)}. Its answer about the bound policies cannot be read: whether policies are still bound is unknown. Check it in the console.${watched} ${HOW_TO_RESTORE}`,
+    };
+  const bound =
+    policyCount === undefined || policyCount === 0
       ? ""
-      : ` An earlier syncBindings call had no usable response and may still take effect: the bindings are read at short intervals until ${toIso8601(givenUp + WATCH_MS)}.`;
+      : ` Policies that were bound when last read: ${policyCount}.`;
+  const [reason, state] =
+    notAppliedTime === undefined
+      ? ["RevokingAccess", "Access is being revoked."]
+      : [
+          "ChangeNotApplied",
+          `The console answers syncBindings with success, but reads since ${notAppliedTime} show that policies are still bound. The call is repeated.`,
+        ];
   return {
     type: TYPE,
-    status: "True",
-    reason: "AccessRevoked",
-    message: `${revoked}${watched} ${HOW_TO_RESTORE}`,
+    status: "False",
+    reason,
+    message: `${state}${bound}${watched} ${HOW_TO_RESTORE}`,
   };
+}
+
+/** The text about a call that can still take effect; empty if there is no such call. */
+function watchedCall(bindings: ServiceAccountStatus["bindings"]): string {
+  const givenUp = parseInstant(bindings?.unansweredSync?.time);
+  return givenUp === undefined
+    ? ""
+    : ` An earlier syncBindings call had no usable response and may still take effect: the bindings are read at short intervals until ${toIso8601(givenUp + WATCH_MS)}.`;
 }
 
 function at(time: string | undefined): string {

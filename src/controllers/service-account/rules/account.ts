@@ -5,13 +5,14 @@ import type { ServiceAccountStatus } from "../../../api/service-account.ts";
 import { quoteServerText } from "../../../iam/errors.ts";
 import type { IamServiceAccount, IamServiceAccountDetail } from "../../../iam/model.ts";
 import { keyText } from "../../../kube/resource.ts";
+import { isSpelledLike } from "../../../util/spelling.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
 import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
-import { creatorOf } from "../../marker.ts";
+import { creatorOf, isOfObject } from "../../marker.ts";
 import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
-import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
+import type { AccountSnapshot, KnownAccount, ListedKeys } from "./snapshot.ts";
 
 type Ready = Extract<Readiness, { state: "Ready" }>;
 
@@ -34,6 +35,8 @@ export function fromStatus(
     origin: status.origin ?? "Created",
     consoleURL: status.consoleURL,
     liveKeyIds: status.liveKeyIds,
+    inactiveKeyIds: status.inactiveKeyIds,
+    listsKeyStates: status.listsKeyStates,
   };
 }
 
@@ -50,7 +53,24 @@ export function fromConsole(
     state: answer.status,
     origin: known.origin,
     consoleURL: known.consoleURL,
-    liveKeyIds: "keyIds" in answer ? answer.keyIds : known.liveKeyIds,
+    ...("keyIds" in answer ? listedKeys(answer) : keysOf(known)),
+  };
+}
+
+function keysOf({ liveKeyIds, inactiveKeyIds, listsKeyStates }: ListedKeys): ListedKeys {
+  return { liveKeyIds, inactiveKeyIds, listsKeyStates };
+}
+
+/** Separates keys that the console lists as inactive or expired from keys that may work. */
+function listedKeys({ keyIds, keyRecords }: IamServiceAccountDetail): ListedKeys {
+  const stateOf = (keyId: string) => keyRecords?.get(keyId)?.state;
+  const live = keyIds?.filter((keyId) => stateOf(keyId) !== "Inactive");
+  const inactive = keyIds?.filter((keyId) => stateOf(keyId) === "Inactive") ?? [];
+  const showsStates = live?.length !== 0 && live?.every((keyId) => stateOf(keyId) === "Active");
+  return {
+    liveKeyIds: live,
+    inactiveKeyIds: inactive.length === 0 ? undefined : inactive,
+    listsKeyStates: showsStates === true ? true : undefined,
   };
 }
 
@@ -103,7 +123,9 @@ function createdMismatch(
     return projectMismatch(saId, spec.projectId);
   const maker = creatorOf(description);
   const isOfOther = maker !== undefined && maker !== keyText(desired.key);
-  if (!isOfOther && (name === undefined || name === desired.name)) return undefined;
+  // The object's own marker outranks the name: consoles store names in another spelling.
+  if (isOfObject(description, desired.key, desired.uid)) return undefined;
+  if (!isOfOther && (name === undefined || isSpelledLike(name, desired.name))) return undefined;
   const what = isOfOther
     ? `was made for ServiceAccount ${quoteServerText(maker)}`
     : `is named ${quoteServerText(name ?? "")}, not ${desired.name}`;

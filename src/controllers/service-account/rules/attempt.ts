@@ -29,10 +29,11 @@ export function nextOfAttempt(
   const { state, connection, listing, object } = snapshot;
   if (state.created?.attempt === attempt.id)
     return recordAccount(state.created.account, "Created", snapshot);
-  const waitMs = attempt.startTime + settleMs(connection) - now;
-  if (waitMs > 0) return unanswered(waitMs);
+  // Until the stored time is corrected, it may be in the future.
+  const waitMs = settleMs(connection) - Math.max(now - attempt.startTime, 0);
+  if (waitMs > 0) return unanswered(snapshot, waitMs);
   if (listing === undefined) return { kind: "ListAccounts" };
-  if (!listing.ok) return unlisted(listing.code);
+  if (!listing.ok) return unlisted(snapshot, listing.code);
   // During deletion, an account that another object names is left to that object.
   const isDeleting = object.metadata.deletionTimestamp !== undefined;
   const isClaimed = (saId: string) => !isDeleting && isNamedByOther(saId, snapshot);
@@ -41,7 +42,7 @@ export function nextOfAttempt(
     case "Found":
       return recordAccount(found.account, "Recovered", snapshot);
     case "Unclear":
-      return ambiguous(found.saIds);
+      return ambiguous(snapshot, found.saIds);
     case "Nothing":
       return undefined;
   }
@@ -57,26 +58,32 @@ export function recordAccount(
   return { kind: "RecordAccount", because, account };
 }
 
-function unanswered(afterMs: number): Waiting {
+function fateOf({ unreadableResponse }: AccountSnapshot): string {
+  return unreadableResponse === undefined
+    ? "The console did not answer the creation"
+    : `The response to the creation cannot be read (${unreadableResponse.message})`;
+}
+
+function unanswered(snapshot: AccountSnapshot, afterMs: number): Waiting {
   return reconciling(
     "CreateOutcomeUnknown",
-    "The console did not answer the creation; whether it took effect is looked up shortly.",
+    `${fateOf(snapshot)}; whether it took effect is looked up shortly.`,
     afterMs,
   );
 }
 
-function unlisted(code: string): Waiting {
+function unlisted(snapshot: AccountSnapshot, code: string): Waiting {
   return stalled(
     "CreateOutcomeUnknown",
-    `The console did not answer the creation, and its accounts cannot be listed (${code}), so it is unknown whether the account exists. Look for it in the console: its description names this object. Then create this object again, with spec.saId if the account exists.`,
+    `${fateOf(snapshot)}, and its accounts cannot be listed (${code}), so it is unknown whether the account exists. Look for it in the console: its description names this object. Then create this object again, with spec.saId if the account exists.`,
     RECHECK_MS,
   );
 }
 
-function ambiguous(saIds: readonly string[]): Waiting {
+function ambiguous(snapshot: AccountSnapshot, saIds: readonly string[]): Waiting {
   return stalled(
     "AmbiguousServiceAccount",
-    `The console did not answer the creation, and several accounts match (${nameAll(saIds)}). Create this object again, with spec.saId of the correct account.`,
+    `${fateOf(snapshot)}, and several accounts match (${nameAll(saIds)}). Create this object again, with spec.saId of the correct account.`,
     RECHECK_MS,
   );
 }

@@ -1,4 +1,5 @@
 /** Conditions and events about unmanaged keys. Pure. */
+import { isTrue } from "../../../api/conditions.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
 import type { EventOf, KindCondition } from "../../frame/rules/report.ts";
@@ -21,6 +22,11 @@ export function auditConditions(
     return [{ type, status: "Unknown", reason: "KeysNotListed", message }];
   }
   const { unmanagedKeys, unmanagedKeyCount: count } = audit;
+  if (count === 0 && audit.afterMs !== undefined && !wasManaged(snapshot)) {
+    const message =
+      "The console lists keys that no ApiKey names. If none names them within 30 seconds of the list, they are unmanaged.";
+    return [{ type, status: "Unknown", reason: "KeysNotConfirmed", message }];
+  }
   if (count === 0) {
     const message = "ApiKeys name every valid key in the console's list.";
     return [{ type, status: "True", reason: "NoUnmanagedKeys", message }];
@@ -51,6 +57,11 @@ export function auditEvents(
       const event: EventNote = { type: "Warning", reason: "UnmanagedKey", action: "Audit", note };
       return { object, event };
     });
+}
+
+/** Keys of a rotation that is under way do not make the condition Unknown again. */
+function wasManaged({ object }: AccountSnapshot): boolean {
+  return isTrue(object.status?.conditions, "KeysManaged");
 }
 
 function isDeleting({ object }: AccountSnapshot): boolean {

@@ -6,6 +6,7 @@ import type { ApiKey } from "../../../api/api-key.ts";
 import { isReportedOn } from "../../../api/conditions.ts";
 import { HOUR, type Instant, parseInstant, SECOND } from "../../../util/time.ts";
 import { isAttemptOf, type Marker, markerOf } from "../../marker.ts";
+import { judgeAnswer } from "./account.ts";
 import type { AccountSnapshot, UnnamedKeys } from "./snapshot.ts";
 import { type AccountStatus, accountStatusCodec } from "./status.ts";
 
@@ -15,8 +16,6 @@ const CONFIRM_MS = 30 * SECOND;
 const ATTEMPT_PATIENCE_MS = HOUR;
 /** Maximum number of keys in the status. */
 const MAX_LISTED = 50;
-/** States of keys that do not work, from the console's documentation. */
-const ENDED: ReadonlySet<string | undefined> = new Set(["inactive", "expired"]);
 
 export type UnmanagedKey = NonNullable<AccountStatus["unmanagedKeys"]>[number];
 
@@ -89,8 +88,9 @@ function expiriesOf(apiKeys: readonly ApiKey[]): ReadonlyMap<string, Instant> {
 }
 
 /** Whether the account's list was read in this run. */
-function isRead({ account, answer }: AccountSnapshot): boolean {
-  return answer?.detail?.keyIds !== undefined && answer.detail.keyIds === account?.liveKeyIds;
+function isRead(snapshot: AccountSnapshot): boolean {
+  const isOwn = judgeAnswer(snapshot)?.account !== undefined;
+  return isOwn && snapshot.answer?.detail?.keyIds !== undefined;
 }
 
 function notice(
@@ -103,10 +103,13 @@ function notice(
   const counted = state.unnamed === undefined ? countedKeys(stored) : undefined;
   const unnamed = new Map<string, { noticedTime: Instant; marker: Marker | undefined }>();
   for (const keyId of open) {
-    const { description = "", status } = records?.get(keyId) ?? {};
-    if (ENDED.has(status)) continue;
+    const { description = "" } = records?.get(keyId) ?? {};
     const noticedTime = state.unnamed?.get(keyId)?.noticedTime ?? (counted?.has(keyId) ? 0 : now);
-    unnamed.set(keyId, { noticedTime, marker: markerOf(description) });
+    // The clock may have been set back.
+    unnamed.set(keyId, {
+      noticedTime: Math.min(noticedTime, now),
+      marker: markerOf(description),
+    });
   }
   return unnamed;
 }
@@ -156,7 +159,6 @@ function judge(
     const waitMs = noticedTime + CONFIRM_MS - now;
     if (waitMs <= 0 && !isHeld(keyId, marker))
       found.push({ keyId, observedTime: now, ...attributionOf(marker, snapshot.apiKeys) });
-    // At most CONFIRM_MS, even if the clock was set back.
     else afterMs = Math.min(afterMs ?? CONFIRM_MS, waitMs > 0 ? waitMs : CONFIRM_MS);
   }
   return { found, afterMs };

@@ -1,19 +1,26 @@
 /** Next step of an object that is being deleted. Every step can be repeated after a crash. Pure. */
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
-import { type Instant, MINUTE, SECOND } from "../../../util/time.ts";
+import { type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../../util/time.ts";
 import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { accessToRevoke } from "../../frame/context.ts";
 import { blockedSince, cleanupDeadline } from "../../frame/rules/cleanup.ts";
 import { firstFinding, type Released, type Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
+import { WATCH_MS } from "../../sync-watch.ts";
 import { accountSummary, judgeAnswer, tpnUnknown } from "./account.ts";
 import { nameAll, nextOfAttempt } from "./attempt.ts";
 import { type LostAccount, nextOfLostAccount } from "./lost-account.ts";
 import { otherOwnerOf } from "./owner.ts";
 import { connectionNotUsable } from "./preconditions.ts";
-import type { AccountAction, AccountProgress, AccountSnapshot, KnownAccount } from "./snapshot.ts";
+import type {
+  AccountAction,
+  AccountProgress,
+  AccountSnapshot,
+  CleanUp,
+  KnownAccount,
+} from "./snapshot.ts";
 import type { CreationAttempt } from "./status.ts";
 
 const RETRY_MS = 30 * SECOND;
@@ -58,7 +65,7 @@ function deletionStep(progress: AccountProgress, now: Instant): AccountDeletionS
   if (users.length > 0) return inUse(users);
   if (spec.suspend)
     return stalled(ACCOUNT_REASON.suspended, "Nothing is done while spec.suspend is true.");
-  if (account !== undefined) return nextWithAccount(account, progress, failure);
+  if (account !== undefined) return nextWithAccount(account, progress, failure, now);
   return attempt === undefined
     ? nextWithoutAccount(lost, snapshot, failure)
     : nextWithAttempt(attempt, snapshot, failure, now);
@@ -108,19 +115,26 @@ function nextWithAccount(
   account: KnownAccount,
   { snapshot, done }: AccountProgress,
   failure: Waiting | undefined,
+  now: Instant,
 ): AccountDeletionStep {
   if (done.cleanedUp !== undefined)
-    return snapshot.answer?.detail === undefined
-      ? releasedAsGone(account)
-      : cleanedUp(done.cleanedUp, account, snapshot);
-  if (leavesOthers(snapshot) && boundByOperator(snapshot).length === 0)
-    return released(
-      "Normal",
-      "Retained",
-      `Left service account ${accountSummary(account)} as it is.`,
+    return (
+      waitForLateSync(done.cleanedUp, snapshot, now) ??
+      (snapshot.answer?.detail === undefined
+        ? releasedAsGone(account)
+        : cleanedUp(done.cleanedUp, account, snapshot))
     );
+  if (leavesOthers(snapshot) && toUnbind(snapshot, now).length === 0) return retained(account);
   if (failure !== undefined) return { kind: "Failing", finding: failure };
-  return firstFinding(beforeCleanUp, account, snapshot) ?? cleanUp(account, snapshot);
+  return firstFinding(beforeCleanUp, account, snapshot) ?? cleanUp(account, snapshot, now);
+}
+
+function retained(account: KnownAccount): Released {
+  return released(
+    "Normal",
+    "Retained",
+    `Left service account ${accountSummary(account)} as it is.`,
+  );
 }
 
 function managedByOther(
@@ -166,7 +180,38 @@ function notLookedUp(
 function gone(account: KnownAccount, snapshot: AccountSnapshot): AccountDeletionStep | undefined {
   if (snapshot.answer?.detail !== undefined) return undefined;
   const isNamed = account.tpn !== undefined || policyOf(snapshot) === "Delete";
-  return isNamed ? cleanUp(account, snapshot) : releasedAsGone(account);
+  return isNamed ? undefined : releasedAsGone(account);
+}
+
+/**
+ * A syncBindings call without a usable response may bind policies after the cleanup. Until that is unlikely, the object
+ * stays and the cleanup is repeated: without the object, nothing would unbind them.
+ */
+function waitForLateSync(
+  how: CleanUp,
+  snapshot: AccountSnapshot,
+  now: Instant,
+): Waiting | undefined {
+  const late = lateSync(snapshot, now);
+  if (late === undefined || how === "Deleted") return undefined;
+  const { leftMs } = late;
+  return reconciling(
+    "WaitingForLateCall",
+    `The cleanup in the console is done. An earlier syncBindings call had no usable response and may still bind policies: they are unbound again every 30 seconds, and the deletion ends at ${toIso8601(now + leftMs)}.`,
+    Math.min(RETRY_MS, leftMs),
+  );
+}
+
+/** A call without a usable response that may still take effect; a time in the future is of a wrong clock. */
+function lateSync(
+  { object }: AccountSnapshot,
+  now: Instant,
+): { readonly policyIds: readonly string[]; readonly leftMs: number } | undefined {
+  const { time, policyIds = [] } = object.status?.bindings?.unansweredSync ?? {};
+  const givenUp = parseInstant(time);
+  if (givenUp === undefined) return undefined;
+  const leftMs = Math.min(givenUp, now) + WATCH_MS - now;
+  return leftMs > 0 ? { policyIds, leftMs } : undefined;
 }
 
 function releasedAsGone({ saId }: KnownAccount): Released {
@@ -175,6 +220,7 @@ function releasedAsGone({ saId }: KnownAccount): Released {
 
 /** An account that is not the object's own stays unchanged. */
 function mismatched(_: KnownAccount, snapshot: AccountSnapshot): AccountDeletionStep | undefined {
+  if (snapshot.answer?.detail === undefined) return undefined;
   const finding = judgeAnswer(snapshot)?.finding;
   return finding && { kind: "Failing", finding };
 }
@@ -182,12 +228,13 @@ function mismatched(_: KnownAccount, snapshot: AccountSnapshot): AccountDeletion
 function cleanUp(
   { saId, tpn, orgId }: KnownAccount,
   snapshot: AccountSnapshot,
+  now: Instant,
 ): AccountDeletionStep {
   const onlyOurs = leavesOthers(snapshot);
   if (policyOf(snapshot) === "Delete" && !onlyOurs) return { kind: "DeleteAccount", saId };
   if (tpn === undefined)
     return { kind: "Failing", finding: tpnUnknown(saId, "so its policies cannot be unbound") };
-  const only = onlyOurs ? { only: boundByOperator(snapshot) } : {};
+  const only = onlyOurs ? { only: toUnbind(snapshot, now) } : {};
   return { kind: "RevokePolicies", tpn, orgId, ...only };
 }
 
@@ -196,18 +243,28 @@ function leavesOthers(snapshot: AccountSnapshot): boolean {
   return policyOf(snapshot) === "Retain" || !mayManageImported(snapshot);
 }
 
-/**
- * Policies that the operator bound and that the deletion must unbind. None if the policy is Retain and the grant allows
- * retaining policies.
- */
+/** Policies that a deletion must unbind if it leaves the others. */
+function toUnbind(snapshot: AccountSnapshot, now: Instant): readonly string[] {
+  const late = lateSync(snapshot, now)?.policyIds ?? [];
+  const { policyIds = [], leftPolicyIds = [] } = snapshot.object.status?.bindings ?? {};
+  const kept = retainsPolicies(snapshot) ? [...policyIds, ...leftPolicyIds] : [];
+  return [...new Set([...boundByOperator(snapshot), ...late])].filter((id) => !kept.includes(id));
+}
+
+/** Policies that the operator bound and that the deletion must unbind. */
 function boundByOperator(snapshot: AccountSnapshot): readonly string[] {
-  const { connection, object, spec } = snapshot;
-  const rights = connection.ok ? connection.access.grant : connection.grant;
-  const mayRetain = rights?.retainPolicies ?? spec.connectionRef.kind === "Connection";
-  if (mayRetain && policyOf(snapshot) === "Retain") return [];
-  const bindings = object.status?.bindings ?? {};
+  if (retainsPolicies(snapshot)) return [];
+  const bindings = snapshot.object.status?.bindings ?? {};
   const { policyIds = [], leftPolicyIds = [], unrevokedPolicyIds = [] } = bindings;
   return [...new Set([...policyIds, ...leftPolicyIds, ...unrevokedPolicyIds])];
+}
+
+/** Whether the policy is Retain and the grant allows retaining policies. */
+function retainsPolicies(snapshot: AccountSnapshot): boolean {
+  const { connection, spec } = snapshot;
+  const rights = connection.ok ? connection.access.grant : connection.grant;
+  const mayRetain = rights?.retainPolicies ?? spec.connectionRef.kind === "Connection";
+  return mayRetain && policyOf(snapshot) === "Retain";
 }
 
 /** If the namespace may no longer manage an imported account, only policies that the operator bound are unbound. */
@@ -217,25 +274,37 @@ function mayManageImported(snapshot: AccountSnapshot): boolean {
   return connection.ok && connection.access.grant.importServiceAccounts;
 }
 
-function cleanedUp(
-  how: NonNullable<AccountProgress["done"]["cleanedUp"]>,
-  account: KnownAccount,
-  snapshot: AccountSnapshot,
-): Released {
+function cleanedUp(how: CleanUp, account: KnownAccount, snapshot: AccountSnapshot): Released {
   const summary = accountSummary(account);
-  if (how === "RetainNotGranted")
-    return released(
-      "Warning",
-      how,
-      `The grant of the connection does not allow to retain policies: ${nameAll(boundByOperator(snapshot))} were unbound. Otherwise service account ${summary} stays as it is.`,
-    );
-  return how === "Deleted"
-    ? released("Normal", how, `Deleted service account ${summary}.`)
-    : released(
+  switch (how) {
+    case "RetainNotGranted":
+      if (boundByOperator(snapshot).length === 0) return retained(account);
+      return released(
+        "Warning",
+        how,
+        `The grant of the connection does not allow to retain policies: ${nameAll(boundByOperator(snapshot))} were unbound. Otherwise service account ${summary} stays as it is.`,
+      );
+    case "Deleted":
+      return released("Normal", how, `Deleted service account ${summary}.`);
+    case "Revoked":
+      return released(
         "Normal",
         how,
         `Unbound every policy of service account ${summary}; the account itself stays in the console.`,
       );
+    case "RevokeUnconfirmed":
+      return released(
+        "Warning",
+        "OutcomeUnconfirmed",
+        `The console accepted a list without the policies of service account ${summary}, but its answer about the bound policies cannot be read: whether they are unbound is unknown. The account itself stays in the console.`,
+      );
+    case "DeleteUnconfirmed":
+      return released(
+        "Warning",
+        "OutcomeUnconfirmed",
+        `The console accepted to delete service account ${summary}, but its answers do not show whether the account is deleted. Check it in the console.`,
+      );
+  }
 }
 
 /** Why the console cannot be called; `undefined` if it can. */

@@ -17,7 +17,11 @@ export interface DesiredAccount {
  * The spec, completed with the connection's defaults. Without a usable connection, organization and project may be
  * empty.
  */
-export function desiredAccount({ object, spec, connection }: AccountSnapshot): DesiredAccount {
+export function desiredAccount({
+  object,
+  spec,
+  connection,
+}: Pick<AccountSnapshot, "object" | "spec" | "connection">): DesiredAccount {
   const defaults = accessToRevoke(connection)?.spec;
   const key = keyOf(object);
   return {
@@ -42,6 +46,8 @@ export function expectedAccount(
     origin,
     consoleURL: consoleURLOf(snapshot),
     liveKeyIds: undefined,
+    inactiveKeyIds: undefined,
+    listsKeyStates: undefined,
   };
 }
 

@@ -1,9 +1,16 @@
 /** Next step of an object that is not being deleted. Pure. */
+
 import type { Readiness } from "../../../api/conditions.ts";
 import { FINALIZER } from "../../../api/meta.ts";
+import { clientIdentity } from "../../../connections/client-settings.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding, type Settled, type Waiting } from "../../frame/rules/outcome.ts";
+import {
+  describeStop,
+  isStopped,
+  UNREADABLE_RESPONSE,
+} from "../../frame/rules/unreadable-response.ts";
 import { stalled } from "../../frame/rules/waiting.ts";
 import { describeAccount } from "../../marker.ts";
 import { withAccess } from "./access.ts";
@@ -84,7 +91,16 @@ function nextWithoutAccount(
   if (spec.saId !== undefined) return importAccount(spec.saId, snapshot);
   if (attempt === undefined) return createUnlessThere(snapshot);
   if (attempt.id === done.announced) return createAccount(snapshot, attempt);
-  return nextOfAttempt(attempt, snapshot, now) ?? createUnlessThere(snapshot);
+  return nextOfAttempt(attempt, snapshot, now) ?? stopped(snapshot) ?? createUnlessThere(snapshot);
+}
+
+/** Another account could be unknown to the operator, too. A later list may still show the account of the attempt. */
+function stopped({ unreadableResponse, object, connection }: AccountSnapshot): Waiting | undefined {
+  if (unreadableResponse === undefined || !connection.ok) return undefined;
+  if (!isStopped(unreadableResponse, object, clientIdentity(connection.access.spec)))
+    return undefined;
+  const message = describeStop(unreadableResponse, " The console lists no account of this object.");
+  return stalled(UNREADABLE_RESPONSE, message, RECHECK_MS);
 }
 
 function importAccount(saId: string, snapshot: AccountSnapshot): AccountStep {
@@ -99,6 +115,7 @@ function createUnlessThere(snapshot: AccountSnapshot): AccountStep {
   const { listing, attempt } = snapshot;
   if (listing === undefined) return { kind: "ListAccounts" };
   if (!listing.ok && listing.isTooLarge === true) return listTooLarge();
+  if (!listing.ok && isLimited(snapshot)) return listUnreadable();
   const desired = desiredAccount(snapshot);
   // Without a listing, the operator cannot see an earlier account; the creation itself does not depend on the listing.
   const existing = findExisting(listing.ok ? listing.accounts : [], desired);
@@ -120,6 +137,19 @@ function listTooLarge(): Waiting {
   return stalled(
     "AccountListTooLarge",
     "The console's list of accounts is larger than the operator reads, so the operator does not know which accounts exist. No account is created. Ask the console's administrator to delete accounts that nothing uses.",
+    RECHECK_MS,
+  );
+}
+
+function isLimited({ connection }: AccountSnapshot): boolean {
+  return connection.ok && connection.access.grant.maxServiceAccounts !== undefined;
+}
+
+/** Accounts that a list does not show would not count. */
+function listUnreadable(): Waiting {
+  return stalled(
+    "AccountListUnreadable",
+    "The grant of this namespace has maxServiceAccounts, but the console's list of accounts cannot be read whole, so the operator cannot count them. No account is created. Ask the connection's administrator to name the console's parameters in spec.accountListPages if it lists accounts in pages, or for a grant without maxServiceAccounts.",
     RECHECK_MS,
   );
 }

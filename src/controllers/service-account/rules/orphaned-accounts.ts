@@ -31,10 +31,13 @@ export function orphanedAccounts(
       ({ saId, description }) =>
         saId !== account.saId &&
         !namedAccounts.has(saId) &&
-        isOfObject(description, key, object.metadata.uid),
+        (description === "" || isOfObject(description, key, object.metadata.uid)),
     )
     .slice(0, MAX_LISTED)
-    .map(({ saId }) => before.find((each) => each.saId === saId) ?? { saId, observedTime: now });
+    .map(({ saId, description }): OrphanedAccount => {
+      const observedTime = before.find((each) => each.saId === saId)?.observedTime ?? now;
+      return { saId, observedTime, evidence: description === "" ? "Name" : "Description" };
+    });
   return found.length === 0 ? undefined : found;
 }
 
@@ -45,8 +48,11 @@ export function orphanedAccountEvents(
   const known = new Set(object.status?.orphanedAccounts?.map(({ saId }) => saId));
   return accounts
     .filter(({ saId }) => !known.has(saId))
-    .map(({ saId }) => {
-      const note = `The console lists service account ${saId}, which was also created for this object: a creation took effect late or twice. The operator never uses it. Delete it in the console.`;
+    .map(({ saId, evidence }) => {
+      const note =
+        evidence === "Name"
+          ? `The console lists service account ${saId} under the name of this object's account, and shows no descriptions: a creation may have taken effect late or twice, or another person or program created it. The operator never uses it. Find out which before you delete it.`
+          : `The console lists service account ${saId}, which was also created for this object: a creation took effect late or twice. The operator never uses it. Delete it in the console.`;
       return {
         object,
         event: { type: "Warning", reason: "OrphanedAccount", action: "Audit", note },

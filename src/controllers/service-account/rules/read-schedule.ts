@@ -1,5 +1,6 @@
 /** When an account is read from the console, and when all accounts are listed. Pure. */
 
+import { remainingMs } from "../../../util/agreed-time.ts";
 import { DAY, HOUR, type Instant, MINUTE, parseDuration, SECOND } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import type { ConnectionLookup } from "../../frame/context.ts";
@@ -57,7 +58,8 @@ export function isReadDue(account: KnownAccount, snapshot: AccountSnapshot, now:
 export function nextReadTime(snapshot: AccountSnapshot, now: Instant): Instant {
   const { state, unlistedKeyTime, keyRecoveryTime } = snapshot;
   if (state.lastRead === undefined) return now;
-  const { startTime, nextTime } = state.lastRead;
+  const { startTime } = state.lastRead;
+  const nextTime = now + remainingMs(startTime, state.lastRead.nextTime - startTime, now);
   const isOutdated =
     unlistedKeyTime !== undefined &&
     unlistedKeyTime <= now &&
@@ -80,10 +82,10 @@ export function nextListTime(
 ): Instant | undefined {
   // Hourly, until a list shows that the orphaned accounts were deleted.
   if ((object.status?.orphanedAccounts ?? []).length > 0)
-    return request === undefined ? (state.listTime ?? 0) + HOUR : now;
+    return request === undefined ? now + remainingMs(state.listTime ?? 0, HOUR, now) : now;
   // A process that has just started does not know of earlier lists.
   if (recoveryTime === undefined || now >= recoveryTime + DAY) return undefined;
-  return afterRecovery(recoveryTime, state.listTime ?? 0);
+  return afterRecovery(recoveryTime, Math.min(state.listTime ?? 0, now));
 }
 
 /** Whether all accounts of a connection must be listed, in the run of any object. A request brings the list forward. */

@@ -1,5 +1,6 @@
 /** Finds an object's own account among the console's accounts, after a lost response or a lost status. Pure. */
 import type { IamServiceAccount } from "../../../iam/model.ts";
+import { isSpelledLike } from "../../../util/spelling.ts";
 import { isOfAttempt, isOfObject } from "../../marker.ts";
 import type { DesiredAccount } from "./desired-account.ts";
 import type { CreationAttempt } from "./status.ts";
@@ -61,14 +62,25 @@ export function findLost(
   return judge(own, [...own, ...silent]);
 }
 
-/** Accounts with the name, organization and project that the object declares. */
+/**
+ * Accounts with the name, organization and project that the object declares. A console may have stored the name in
+ * another spelling: then the object's own marker in the description names the account, or nothing does.
+ */
 export function accountsWithName(listing: Accounts, desired: DesiredAccount): Accounts {
+  const isNamed: Saying = (account) =>
+    account.name === desired.name ||
+    (isSilent(account) && isSpelledLike(account.name ?? "", desired.name));
   return listing.filter(
-    (account) =>
-      account.name === desired.name &&
-      (account.orgId ?? desired.orgId) === desired.orgId &&
-      (account.projectId ?? desired.projectId) === desired.projectId,
+    (account) => (isNamed(account) || isMarkedBy(desired)(account)) && isInPlace(account, desired),
   );
+}
+
+/** Whether the account is in the organization and project that the object declares, as far as the console shows. */
+export function isInPlace(
+  account: IamServiceAccount,
+  { orgId, projectId }: Pick<DesiredAccount, "orgId" | "projectId">,
+): boolean {
+  return (account.orgId ?? orgId) === orgId && (account.projectId ?? projectId) === projectId;
 }
 
 function isMarkedBy({ key, uid }: DesiredAccount): Saying {

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Readiness } from "../../../api/conditions.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
+import { type AgreedTime, correctedTime } from "../../../util/agreed-time.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
 import { findingOn } from "../../account-standing.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
@@ -10,7 +11,7 @@ import type { Outcome, Waiting } from "../../frame/rules/outcome.ts";
 import type { ObjectReport, Report } from "../../frame/rules/report.ts";
 import { CREATING } from "../../new-account.ts";
 import { serviceAccountType } from "../../resource-types.ts";
-import { isRevocationProven } from "../../revocation-proof.ts";
+import { isRevocationSubmitted } from "../../revocation-proof.ts";
 import { accessConditions } from "./access.ts";
 import { auditKeys, type KeyAudit } from "./audit.ts";
 import { auditConditions, auditEvents } from "./audit-report.ts";
@@ -44,7 +45,7 @@ export function report(
     unnamed: audit?.unnamed,
   };
   const object = {
-    ...objectReport(snapshot, readiness, state.lastRead?.startTime, audit, at.now),
+    ...objectReport(snapshot, readiness, state.lastRead?.startTime, at, audit),
     conditions: [...auditConditions(snapshot, audit), ...accessConditions(snapshot)],
     // A suspended object reports problems of its account too.
     suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
@@ -65,7 +66,8 @@ export function report(
         : soonest(requeueAfterMs(snapshot, readiness, state, at), audit?.afterMs),
     // Without the account, its policies cannot be unbound.
     isUrgent:
-      snapshot.spec.access === "Revoked" && !isRevocationProven(snapshot.object.status?.bindings),
+      snapshot.spec.access === "Revoked" &&
+      !isRevocationSubmitted(snapshot.object.status?.bindings),
     state,
   };
 }
@@ -75,25 +77,35 @@ function objectReport(
   snapshot: AccountSnapshot,
   readiness: Readiness,
   listTime: Instant | undefined,
-  audit?: KeyAudit,
-  now: Instant = 0,
+  at: AgreedTime,
+  audit: KeyAudit | undefined,
 ): ObjectReport<ServiceAccount> {
-  const { object, account, attempt, recoveryTime } = snapshot;
+  const { object, account, attempt, recoveryTime, unreadableResponse } = snapshot;
   const { unmanagedKeys, unmanagedKeyCount, expiredKeyIds } = audit ?? storedAudit(snapshot);
   const status = accountStatusCodec.encode({
     ...account,
     unmanagedKeys,
     unmanagedKeyCount,
     expiredKeyIds,
-    orphanedAccounts: orphanedAccounts(snapshot, now),
+    orphanedAccounts: orphanedAccounts(snapshot, at.now),
     state: account?.state?.slice(0, 64).toWellFormed(),
     keyCount: keyCountOf(snapshot),
-    lastKeyListTime: account?.liveKeyIds && keyListTime(account.liveKeyIds, snapshot, listTime),
+    lastKeyListTime: account?.liveKeyIds && keyListTime(account.liveKeyIds, snapshot, listTime, at),
     attempt,
+    unreadableResponse: attempt && unreadableResponse,
     lastAttemptId: attempt === undefined ? lastAttemptId(object) : object.status?.lastAttemptId,
     lastRecoveryTime: recoveryTime,
   });
-  return { type: serviceAccountType, object, status, readiness };
+  return { type: serviceAccountType, object, status, readiness, write: writeOf(snapshot) };
+}
+
+/**
+ * A status that names no account must not replace one that another process has written since, with an intent or the
+ * account: it is written only over the version that the run has read.
+ */
+function writeOf({ object, account }: AccountSnapshot): NonNullable<ObjectReport["write"]> {
+  const { resourceVersion } = object.metadata;
+  return account === undefined && resourceVersion !== undefined ? { resourceVersion } : {};
 }
 
 /** Absent until a list has shown a key: the empty list of a new account soon lacks keys that are issued for it. */
@@ -121,8 +133,10 @@ function keyListTime(
   listed: readonly string[],
   { object, unlistedKeyTime }: AccountSnapshot,
   listTime: Instant | undefined,
+  at: AgreedTime,
 ): Instant | undefined {
-  const { lastKeyListTime: before, liveKeyIds } = accountStatusCodec.decode(object.status);
+  const { lastKeyListTime, liveKeyIds } = accountStatusCodec.decode(object.status);
+  const before = correctedTime(lastKeyListTime, at);
   const isNews =
     before === undefined ||
     !isDeepStrictEqual(listed, liveKeyIds) ||
@@ -150,6 +164,7 @@ function stateAfter(
     lastRead: lastReadAfter(progress, readiness, at) ?? before.lastRead,
     listTime: progress.done.listTime ?? before.listTime,
     created: snapshot.object.status?.saId === undefined ? before.created : undefined,
+    unreadableResponse: snapshot.attempt && snapshot.unreadableResponse,
   };
 }
 

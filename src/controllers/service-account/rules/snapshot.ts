@@ -12,7 +12,7 @@ import type { ConnectionLookup } from "../../frame/context.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import type { KindTypes, Progress, ReadContext } from "../../frame/run-context.ts";
 import type { Marker } from "../../marker.ts";
-import type { CreationAttempt } from "./status.ts";
+import type { AccountStatus, CreationAttempt } from "./status.ts";
 
 export interface AccountKind extends KindTypes {
   readonly Object: ServiceAccount;
@@ -36,6 +36,8 @@ export interface AccountSnapshot {
   readonly account: KnownAccount | undefined;
   /** Internal. A recorded creation with an unknown outcome. */
   readonly attempt: CreationAttempt | undefined;
+  /** The response of the open attempt, if it was received and cannot be read. */
+  readonly unreadableResponse: AccountStatus["unreadableResponse"];
   /**
    * ApiKeys and PolicyBindings that refer to the object, by kind and name. Empty unless the object is being deleted.
    */
@@ -60,7 +62,7 @@ export interface AccountSnapshot {
   /** Times of the object's connection; `undefined` if the object imports its account. */
   readonly listTimes: ListTimes | undefined;
   readonly apiKeys: readonly ApiKey[];
-  /** Accounts whose descriptions name the object and that no object names; `undefined` without a list. */
+  /** Accounts that may have been created for the object and that no object names; `undefined` without a list. */
   readonly markedAccounts: readonly MarkedAccount[] | undefined;
   /** Accounts in the status's `orphanedAccounts` or in `markedAccounts` that other objects name. */
   readonly namedAccounts: ReadonlySet<string>;
@@ -92,9 +94,15 @@ export interface KnownAccount {
   readonly origin: "Created" | "Imported";
   /** Origin of the console in which it was found. */
   readonly consoleURL: string | undefined;
-  /** Absent if the console's response lists no keys. */
+  /** Absent if the console's response lists no keys. Without {@link inactiveKeyIds}. */
   readonly liveKeyIds: readonly string[] | undefined;
+  /** Keys that the console lists as inactive or expired; absent if there are none. */
+  readonly inactiveKeyIds: readonly string[] | undefined;
+  /** Whether the console lists every live key as active; absent if it lists none or shows no states. */
+  readonly listsKeyStates: true | undefined;
 }
+
+export type ListedKeys = Pick<KnownAccount, "liveKeyIds" | "inactiveKeyIds" | "listsKeyStates">;
 
 /** Console and organization. An saId is unique within them. */
 export interface ConsoleScope {
@@ -159,9 +167,10 @@ export type AccountAction =
   /** Makes a call that the connection defines. */
   | { readonly kind: "DeleteAccount"; readonly saId: string };
 
-/** An account in the console whose description names an object. */
+/** An account in the console whose description names an object, or, without descriptions, whose name is the object's. */
 export interface MarkedAccount {
   readonly saId: string;
+  /** Empty if the console shows no descriptions. */
   readonly description: string;
 }
 
@@ -170,6 +179,14 @@ export interface ListTimes {
   readonly creationTime: Instant;
   readonly listTime: Instant;
 }
+
+/** `Unconfirmed`: the console answered the call with success, and does not show its effect. */
+export type CleanUp =
+  | "Revoked"
+  | "Deleted"
+  | "RetainNotGranted"
+  | "RevokeUnconfirmed"
+  | "DeleteUnconfirmed";
 
 export interface AccountDone {
   /** ID of the attempt that this run has recorded, so that its call can follow. */
@@ -185,7 +202,7 @@ export interface AccountDone {
   /** Error of a console call during a deletion. */
   readonly failure?: Waiting;
   /** Result of the deletion in the console. */
-  readonly cleanedUp?: "Revoked" | "Deleted" | "RetainNotGranted";
+  readonly cleanedUp?: CleanUp;
 }
 
 /**
@@ -205,6 +222,8 @@ export interface AccountState {
   readonly listTime?: Instant | undefined;
   /** A response of createServiceAccount whose status may not have been written. */
   readonly created?: { readonly attempt: string; readonly account: IamServiceAccount } | undefined;
+  /** A response that cannot be read: the status may not have it yet. */
+  readonly unreadableResponse?: AccountStatus["unreadableResponse"] | undefined;
   /** Keys of the last list that no ApiKey names; absent before the first list. */
   readonly unnamed?: UnnamedKeys | undefined;
 }

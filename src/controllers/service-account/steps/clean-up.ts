@@ -2,24 +2,41 @@
 import type { PlannedCall } from "../../../api/plan.ts";
 import type { IamClient } from "../../../iam/client/client.ts";
 import type { IamReader } from "../../../iam/client/reader.ts";
-import { IamError, isIamError } from "../../../iam/errors.ts";
-import type { BindingSet } from "../../../iam/model.ts";
+import { IamError, type IamErrorCode, isIamError } from "../../../iam/errors.ts";
+import { accountEffect, type Effect, notApplied, unbindEffect } from "../../../iam/evidence.ts";
+import type { BindingSet, LiveBindings } from "../../../iam/model.ts";
+import { asSubmitted } from "../../../util/spelling.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
+import type { RunContext } from "../../frame/run-context.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
 import { plannedSync } from "../../planned-sync.ts";
-import type { AccountActionOf } from "../rules/snapshot.ts";
+import { readEffect } from "../../read-effect.ts";
+import type { AccountActionOf, AccountKind, AccountProgress, CleanUp } from "../rules/snapshot.ts";
 import { failureOf } from "./failure.ts";
 import { sessionOf } from "./look-up.ts";
 import type { AccountEffect } from "./step-types.ts";
 
-/** The failure of the console, if there is one: a fact for the rules. */
-type Failure = Waiting | undefined;
+/** What the calls of a deletion led to: the result, or the failure of the console, a fact for the rules. */
+type CleanedUp = CleanUp | Waiting;
 
-export const revokePolicies: AccountEffect<"RevokePolicies", Failure> = {
-  call: (action, { snapshot }, { console, signal }) => {
-    const client = console(sessionOf(snapshot));
-    const submit = (set: BindingSet) => client.syncBindings(set, signal);
-    return failureOf(snapshot, () => revoke(action, client, submit, signal));
+export const revokePolicies: AccountEffect<"RevokePolicies", CleanedUp> = {
+  call: async (action, { snapshot }, run) => {
+    const client = run.console(sessionOf(snapshot));
+    const { tpn, only } = action;
+    let effect: Effect = "Shown";
+    const submit = async (set: BindingSet) => {
+      await client.syncBindings(set, run.signal);
+      effect = await shownEffect(action, client, run);
+    };
+    const failure = await failureOf(snapshot, async () => {
+      await revoke(action, client, submit, run.signal);
+      if (effect === "NotShown")
+        throw notApplied(
+          "syncBindings",
+          `listBindings still shows ${only === undefined ? "policies" : only.join(", ")} of ${tpn}`,
+        );
+    });
+    return failure ?? resultOf(action, effect);
   },
   planned: async (action, { snapshot }, run) => {
     const console = run.console(sessionOf(snapshot));
@@ -27,17 +44,40 @@ export const revokePolicies: AccountEffect<"RevokePolicies", Failure> = {
     const submit = async (set: BindingSet) => {
       line = await plannedSync(set, console, run.signal);
     };
-    const answer = await failureOf(snapshot, () => revoke(action, console, submit, run.signal));
-    return { answer, line };
+    const failure = await failureOf(snapshot, () => revoke(action, console, submit, run.signal));
+    return { answer: failure ?? resultOf(action, "Shown"), line };
   },
-  after: ({ only }, { snapshot, done }, failure) => {
-    const cleanedUp = only === undefined ? "Revoked" : "RetainNotGranted";
-    return {
-      snapshot,
-      done: failure === undefined ? { ...done, cleanedUp } : { ...done, failure },
-    };
-  },
+  after: (_, progress, answer) => concluded(progress, answer),
 };
+
+function resultOf({ only }: AccountActionOf<"RevokePolicies">, effect: Effect): CleanUp {
+  if (effect !== "Shown") return "RevokeUnconfirmed";
+  return only === undefined ? "Revoked" : "RetainNotGranted";
+}
+
+function concluded({ snapshot, done }: AccountProgress, answer: CleanedUp): AccountProgress {
+  const result = typeof answer === "string" ? { cleanedUp: answer } : { failure: answer };
+  return { snapshot, done: { ...done, ...result } };
+}
+
+/** Whether a read shows the policies as unbound. A login without permission to read them learns nothing. */
+async function shownEffect(
+  { tpn, only }: AccountActionOf<"RevokePolicies">,
+  console: IamReader,
+  run: Pick<RunContext<AccountKind>, "clock" | "signal">,
+): Promise<Effect> {
+  const read = async (): Promise<LiveBindings> => {
+    try {
+      return await console.listBindings(tpn, run.signal);
+    } catch (error) {
+      if (isIamError(error, "PermissionDenied") || isIamError(error, "NotFound"))
+        return { readable: false };
+      throw error;
+    }
+  };
+  const { effect } = await readEffect(read, (live) => unbindEffect(live, only), run);
+  return effect;
+}
 
 /**
  * Submits the policies that stay. A 404 may come from a gateway: it counts as success only if listBindings then shows no
@@ -69,7 +109,7 @@ async function othersBound(
     throw new IamError("MalformedResponse", "listBindings: the response cannot be read", {
       operation: "listBindings",
     });
-  const others = live.policyIds.filter((id) => !policyIds.includes(id));
+  const others = asSubmitted(live.policyIds, policyIds).filter((id) => !policyIds.includes(id));
   return others.length === live.policyIds.length ? undefined : others;
 }
 
@@ -83,28 +123,59 @@ async function hasBindings(client: IamReader, tpn: string, signal: AbortSignal):
   }
 }
 
-export const deleteAccount: AccountEffect<"DeleteAccount", Failure> = {
-  call: ({ saId }, { snapshot }, run) =>
-    failureOf(snapshot, () => remove(run.console(sessionOf(snapshot)), saId, run.signal)),
+export const deleteAccount: AccountEffect<"DeleteAccount", CleanedUp> = {
+  call: async ({ saId }, { snapshot }, run) => {
+    let effect: Effect = "Shown";
+    const failure = await failureOf(snapshot, async () => {
+      effect = await remove(run.console(sessionOf(snapshot)), saId, run);
+      if (effect === "NotShown")
+        throw notApplied("deleteServiceAccount", `the console still shows account ${saId}`);
+    });
+    return failure ?? (effect === "Shown" ? "Deleted" : "DeleteUnconfirmed");
+  },
   planned: ({ saId }) => {
     const message = `Deletes service account ${saId}.`;
-    return { answer: undefined, line: { call: "deleteServiceAccount", object: saId, message } };
+    return { answer: "Deleted", line: { call: "deleteServiceAccount", object: saId, message } };
   },
-  after: (_, { snapshot, done }, failure) => ({
-    snapshot,
-    done: failure === undefined ? { ...done, cleanedUp: "Deleted" } : { ...done, failure },
-  }),
+  after: (_, progress, answer) => concluded(progress, answer),
 };
 
 /**
  * A 404 counts as success only if the console no longer has the account: a wrong path in the connection also returns
  * 404.
  */
-async function remove(client: IamClient, saId: string, signal: AbortSignal): Promise<void> {
+async function remove(
+  client: IamClient,
+  saId: string,
+  run: Pick<RunContext<AccountKind>, "clock" | "signal">,
+): Promise<Effect> {
   try {
-    await client.deleteServiceAccount?.(saId, signal);
+    await client.deleteServiceAccount?.(saId, run.signal);
   } catch (error) {
     if (!isIamError(error, "NotFound")) throw error;
-    if ((await lookUpAccount(client, saId, signal)) !== undefined) throw error;
+    if ((await lookUpAccount(client, saId, run.signal)) !== undefined) throw error;
+    return "Shown";
+  }
+  const read = () => readDeletion(client, saId, run.signal);
+  return (await readEffect(read, (effect) => effect, run)).effect;
+}
+
+/** The account's own 404 proves nothing: see `lookUpAccount`. */
+async function readDeletion(client: IamReader, saId: string, signal: AbortSignal): Promise<Effect> {
+  const detail = await client.getServiceAccount(saId, signal);
+  if (detail !== undefined) return accountEffect(detail);
+  try {
+    const accounts = await client.listServiceAccounts(undefined, signal);
+    return accountEffect(accounts.find((account) => account.saId === saId));
+  } catch (error) {
+    if (isIamError(error) && UNLISTED.has(error.code)) return "Unknown";
+    throw error;
   }
 }
+
+/** After these errors of listServiceAccounts, it is unknown which accounts the console has. */
+const UNLISTED: ReadonlySet<IamErrorCode> = new Set([
+  "MalformedResponse",
+  "NotFound",
+  "PermissionDenied",
+]);

@@ -1,13 +1,22 @@
 /** Creates an account: records the intent, then makes the call that must not be repeated. */
+import { clientIdentity } from "../../../connections/client-settings.ts";
 import { commitOutcome } from "../../../iam/errors.ts";
 import type { IamServiceAccount } from "../../../iam/model.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../../util/time.ts";
+import { accessToRevoke } from "../../frame/context.ts";
 import { addFinalizer } from "../../frame/finalizers.ts";
 import { storeIntent } from "../../frame/intent.ts";
 import { inventedId, inventedTpn } from "../../frame/plan/invented.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
+import {
+  describeStop,
+  UNREADABLE_RESPONSE,
+  type UnreadableResponse,
+  unreadableResponse,
+} from "../../frame/rules/unreadable-response.ts";
 import { reconciling } from "../../frame/rules/waiting.ts";
+import type { Performed } from "../../frame/run-context.ts";
 import { attemptId, markerOf } from "../../marker.ts";
 import { CREATING } from "../../new-account.ts";
 import { serviceAccountType } from "../../resource-types.ts";
@@ -15,7 +24,7 @@ import { intentText } from "../../stored-intent.ts";
 import type { MarkedAccounts } from "../marked-accounts.ts";
 import { fromConsole } from "../rules/account.ts";
 import { expectedAccount } from "../rules/desired-account.ts";
-import type { AccountProgress, AccountSnapshot } from "../rules/snapshot.ts";
+import type { AccountKind, AccountProgress, AccountSnapshot } from "../rules/snapshot.ts";
 import { accountStatusCodec } from "../rules/status.ts";
 import { connectionOf, sessionOf } from "./look-up.ts";
 import type { AccountEffect } from "./step-types.ts";
@@ -62,7 +71,10 @@ function withIntent(
   // The call of an earlier attempt may still take effect.
   const recoveryTime = snapshot.attempt === undefined ? snapshot.recoveryTime : now;
   const attempt = { id, startTime, described: isDescribed(snapshot) || undefined };
-  return { snapshot: { ...snapshot, attempt, recoveryTime }, done: { ...done, announced: id } };
+  return {
+    snapshot: { ...snapshot, attempt, unreadableResponse: undefined, recoveryTime },
+    done: { ...done, announced: id },
+  };
 }
 
 /**
@@ -78,6 +90,31 @@ function textOf({ attempt, object }: AccountSnapshot): string {
   const stored = accountStatusCodec.encode({ attempt }).attempt;
   if (stored === undefined) throw new Error("an intent has an attempt");
   return intentText({ attempt: stored }, object);
+}
+
+function unreadableIn(
+  error: unknown,
+  attempt: string | undefined,
+  { object, connection }: AccountSnapshot,
+): UnreadableResponse | undefined {
+  const access = accessToRevoke(connection);
+  if (attempt === undefined || access === undefined) return undefined;
+  return unreadableResponse(error, attempt, object, clientIdentity(access.spec));
+}
+
+/** No second account is created for the time being; the attempt stays open until its account is found. */
+function stopped(
+  { snapshot, done }: AccountProgress,
+  response: UnreadableResponse,
+): Performed<AccountKind> {
+  const { object } = snapshot;
+  const note = describeStop(response);
+  const event = { type: "Warning", reason: UNREADABLE_RESPONSE, action: "Create", note } as const;
+  return {
+    snapshot: { ...snapshot, unreadableResponse: response },
+    done,
+    events: [{ object, event }],
+  };
 }
 
 interface Created {
@@ -102,6 +139,15 @@ export function createAccount({ lists }: MarkedAccounts): AccountEffect<"CreateA
         log.info({ ...keyOf(snapshot.object), saId, attempt }, "created service account");
         return { account: created, lookTime };
       } catch (error) {
+        const unreadable = unreadableIn(error, attempt, snapshot);
+        if (unreadable !== undefined) {
+          run.setState({ ...run.state, unreadableResponse: unreadable });
+          log.warn(
+            { ...keyOf(snapshot.object), attempt, why: unreadable.message },
+            "could not read the response to the creation of a service account",
+          );
+          throw new PartialFailure(stopped({ snapshot, done }, unreadable), error);
+        }
         if (commitOutcome(error) !== "NotCommitted") throw error;
         throw new PartialFailure({ snapshot: { ...snapshot, attempt: undefined }, done }, error);
       }

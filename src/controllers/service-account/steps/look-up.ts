@@ -4,10 +4,9 @@ import { type IamErrorCode, isIamError } from "../../../iam/errors.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import { connectionKey } from "../../connection-key.ts";
 import { accessToRevoke } from "../../frame/context.ts";
-import { indexes } from "../../indexes.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
-import { serviceAccountType } from "../../resource-types.ts";
 import { readOtherClaims, refOf } from "../claims.ts";
+import { listedObjects } from "../listed-objects.ts";
 import type { MarkedAccounts } from "../marked-accounts.ts";
 import { readMarked } from "../observe.ts";
 import { judgeAnswer } from "../rules/account.ts";
@@ -32,12 +31,12 @@ export async function listAccounts(
   const saIds = candidates.map(({ saId }) => saId);
   const otherClaims = await readOtherClaims(saIds, snapshot.object, run);
   const { object } = snapshot;
-  const serviceAccounts = run.caches.of(serviceAccountType);
   const connection = connectionOf(snapshot);
-  marked.lists.noteList(connection, listTime);
+  if (!listing.ok) marked.lists.noteFailedAudit(connection, listTime);
   if (listing.ok) {
-    const isNamed = (saId: string) => serviceAccounts.countByIndex(indexes.saId, saId) > 0;
-    marked.note(connection, listing.accounts, isNamed);
+    marked.lists.noteList(connection, listTime);
+    const objects = listedObjects(connection, snapshot.connection, run.caches);
+    marked.note(connection, listing.accounts, objects);
   }
   const { markedAccounts, namedAccounts } = readMarked(object, marked, run.caches);
   return {

@@ -2,6 +2,7 @@
 import { toCall } from "../../../iam/client/endpoint.ts";
 import { endpoints } from "../../../iam/endpoints.ts";
 import type { LiveBindings } from "../../../iam/model.ts";
+import { asSubmitted } from "../../../util/spelling.ts";
 import type { Invocation } from "../../cli/command.ts";
 import { confirm } from "../../cli/confirm.ts";
 import { UsageError } from "../../cli/errors.ts";
@@ -31,7 +32,8 @@ export async function run(invocation: Invocation): Promise<void> {
 
 function describe(before: LiveBindings, wanted: readonly string[]): string {
   if (!before.readable) return "The console's answer does not show the bound policies.";
-  const added = wanted.filter((policyId) => !before.policyIds.includes(policyId));
-  const removed = before.policyIds.filter((policyId) => !wanted.includes(policyId));
+  const bound = asSubmitted(before.policyIds, wanted);
+  const added = wanted.filter((policyId) => !bound.includes(policyId));
+  const removed = bound.filter((policyId) => !wanted.includes(policyId));
   return `Binds ${added.join(", ") || "nothing new"}; unbinds ${removed.join(", ") || "nothing"}.`;
 }

@@ -15,6 +15,14 @@ interface JsonObject {
 const spoilers = {
   /** As many elements as fit, all different, with 64 amounts in every text that has one. */
   largest: (honest) => JSON.stringify(multiplied(honest, distinct)),
+  /** As many as fit, with as long a text before each marker as is read. */
+  marked: (honest) =>
+    JSON.stringify(multiplied(mapValues(honest, isText, withLongStart), distinct)),
+  /** Every page names another one. */
+  endless: (honest) =>
+    isList(honest) || honest === null || typeof honest !== "object"
+      ? JSON.stringify(honest)
+      : JSON.stringify({ ...honest, hasNext: true, totalPages: 1e9, next: "/next" }),
   duplicated: (honest) => JSON.stringify(multiplied(honest, (part) => part)),
   long: (honest) => JSON.stringify(mapValues(honest, isText, (text) => text + "𝒳".repeat(2_000))),
   deepest: (honest) => withField(honest, `${"[".repeat(500_000)}${"]".repeat(500_000)}`),
@@ -118,6 +126,9 @@ function copies(
 
 /** As many amounts as are read of one text, in as few bytes as possible. */
 const AMOUNTS = Array.from({ length: 64 }, (_, n) => `${n.toString(36)}:0/1`).join(",");
+
+const withLongStart = (text: string) =>
+  text.includes("k8s ") ? `${"𝒳".repeat(2_000)} ${text}` : text;
 
 function distinct(part: Json, n: number): Json {
   return mapValues(part, isText, (text) =>

@@ -5,6 +5,7 @@ import { type OperatorProcess, preferBundle } from "../../../real-world/program.
 import type { OwnServers } from "../../../real-world/servers.ts";
 import { until } from "../../../real-world/until.ts";
 import type { World } from "../../../real-world/world.ts";
+import { type Memory, openHeap } from "./heap.ts";
 
 /** A container of that size, of which the heap may take three fifths; see the chart's deployment. */
 const CONTAINER_MIB = 256;
@@ -15,6 +16,8 @@ const REVOCATION_MS = 2_000;
 
 export interface Scene {
   readonly attacker: World;
+  /** What is in use of the operator's heap, and of its memory. */
+  memory(): Promise<Memory>;
   /** Throws unless the operator lives, fits into its container, and revokes the victim's access in time. */
   withstands(): Promise<object>;
   /** The same after a start beside what there is, which has to be ready in time. */
@@ -23,13 +26,15 @@ export interface Scene {
   close(): Promise<unknown>;
 }
 
-export async function openScene(servers: OwnServers): Promise<Scene> {
+/** `everywhere`: the operator serves all namespaces, not only those of the victim and the attacker. */
+export async function openScene(servers: OwnServers, everywhere = false): Promise<Scene> {
   preferBundle();
   const [victim, attacker] = [await servers.openWorld(), await servers.openWorld()];
+  const heap = openHeap();
   const start = () =>
     victim.startProgram({
-      args: [`--namespaces=${victim.namespace},${attacker.namespace}`],
-      nodeArgs: [`--max-old-space-size=${HEAP_MIB}`, ...NODE_ARGS],
+      args: [`--namespaces=${everywhere ? "" : `${victim.namespace},${attacker.namespace}`}`],
+      nodeArgs: [`--max-old-space-size=${HEAP_MIB}`, ...NODE_ARGS, ...heap.nodeArgs],
       environment: { MALLOC_ARENA_MAX: "2" },
     });
   let operator: OperatorProcess = await start();
@@ -48,6 +53,7 @@ export async function openScene(servers: OwnServers): Promise<Scene> {
   return {
     attacker,
     withstands,
+    memory: () => heap.memoryOf(operator),
     withstandsRestart: async () => {
       await operator.stop();
       const startedAt = performance.now();

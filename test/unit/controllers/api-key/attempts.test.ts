@@ -83,3 +83,14 @@ describe("the registry of attempts", () => {
     expect(attempts.surplusOf("ns/sa")).toBe(0);
   });
 });
+
+test("keeps a bounded number of keys, however many a console lists for each attempt", () => {
+  const attempts = new AttemptRegistry(() => undefined);
+  const keysOf = (n: number) => Array.from({ length: 5_000 }, (_, key) => `sak_${n}_${key}`);
+  for (let n = 0; n < 50; n += 1) attempts.explain(`a-${n}`, `team-a/${n}`, keysOf(n));
+  const known = Array.from({ length: 50 }, (_, n) => attempts.keyIdsOf(`team-a/${n}`).length);
+  expect(known.reduce((sum, each) => sum + each, 0)).toBe(50_000);
+  expect(known.at(-1)).toBe(5_000);
+  attempts.addKey("a-49", "team-a/49", "sak_late");
+  expect(attempts.keyIdsOf("team-a/49")).toContain("sak_late");
+});

@@ -30,6 +30,7 @@ import { statusOf } from "../../../../src/controllers/frame/rules/report.ts";
 import type { Secret } from "../../../../src/controllers/resource-types.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
 import { DAY, type Instant } from "../../../../src/util/time.ts";
+import { connectionSpec } from "../connection/specs.ts";
 
 export const NOW: Instant = Date.UTC(2026, 0, 10);
 export const timing = defaultTiming;
@@ -61,10 +62,13 @@ export function keySpec(changes: object = {}): ApiKeySpec {
 export const account: ReadyAccount = {
   kind: "Ready",
   connection: "ClusterConnection/default",
+  connectionSpec: connectionSpec(),
   session: 0,
   saId: "sa-1",
   values,
   liveKeyIds: undefined,
+  inactiveKeyIds: undefined,
+  listsKeyStates: true,
   lastKeyListTime: undefined,
   callTimeoutMs: 15_000,
   maxExpiresInDays: 365,
@@ -88,7 +92,16 @@ export function current(revision: number, changes: Partial<CurrentKey> = {}): Cu
 
 export function superseded(revision: number, changes: Partial<SupersededKey> = {}): SupersededKey {
   const { keyId, issueTime, expirationTime } = pair(revision, 40 * DAY);
-  return { keyId, issueTime, expirationTime, supersededTime: NOW, state: "Live", ...changes };
+  return {
+    keyId,
+    issueTime,
+    expirationTime,
+    supersededTime: NOW,
+    state: "Live",
+    answeredCall: undefined,
+    stateTime: undefined,
+    ...changes,
+  };
 }
 
 export const stored = (secret: Secret): Secret => ({
@@ -111,10 +124,11 @@ export const holding = (
 export const staged = (held: IssuedPair, attemptId = "a1"): SecretView =>
   viewSecret(stored(stagingSecret(owner, keySpec(), held, attemptId)), owner, keySpec(), "staging");
 
-export const foreign = (adoptable = true): SecretView => ({
+export const foreign = (adoptable = true, hasConsent = false): SecretView => ({
   kind: "Foreign",
   why: "it lacks the label iam-operator.io/api-key: ci",
   adoptable,
+  hasConsent,
   uid: "x",
   resourceVersion: "1",
   secret: { apiVersion: "v1", kind: "Secret", metadata: { name: "ci" } },
@@ -124,9 +138,11 @@ export const noKeys: KeyStatus = {
   current: undefined,
   attempt: undefined,
   lastAttemptId: undefined,
+  unreadableResponse: undefined,
   superseded: [],
   orphaned: [],
-  issuances: undefined,
+  recentIssues: [],
+  earlierRotateRequests: [],
   lastRecoveryTime: undefined,
   lastHandledRotateAt: undefined,
   rotationPending: false,
@@ -168,10 +184,14 @@ export function snapshot(changes: Changes = {}): ApiKeySnapshot {
     rejection: undefined,
     pendingRejection: undefined,
     lastCheckTime: undefined,
+    regularCheckFrom: undefined,
     vainAttempts: undefined,
+    unreadableResponse: undefined,
+    notKept: undefined,
     keysBeforeRestore: [],
     lateKeys: [],
     unsettledPeer: undefined,
+    isPlanned: false,
     secretsAreWatched: false,
     consumers: { mode: "none", known: undefined },
     ...changes,
@@ -213,7 +233,7 @@ export function reportedStatus(
   const [entry] = report(progressOf(world), outcome, reading, defaultTiming).objects;
   if (entry === undefined) throw new Error("nothing is reported");
   const suspended = entry.suspended ?? outcome.kind === "Suspended";
-  return JSON.parse(JSON.stringify(statusOf({ ...entry, suspended }, reading.now)));
+  return JSON.parse(JSON.stringify(statusOf({ ...entry, suspended }, reading)));
 }
 
 /** The second look at the account's keys, with nothing of others in the way. */

@@ -32,9 +32,9 @@ const rejectedFor = (ms: number) => ({
 const daysLeft = (days: number) => ({
   current: current(1, { issueTime: NOW - (90 - days) * DAY, expirationTime: NOW + days * DAY }),
 });
-const issued = (count: number, agoMs = 0) => ({
-  status: { issuances: { windowStartTime: NOW - agoMs, count } },
-});
+const issues = (count: number, agoMs = 0, requested?: true) =>
+  Array.from({ length: count }, () => ({ time: NOW - agoMs, requested }));
+const issued = (count: number, agoMs = 0) => ({ status: { recentIssues: issues(count, agoMs) } });
 const orphan = (number: number, changes: object = {}) => ({
   keyId: `sak_${number}`,
   attemptId: `attempt-${number}`,
@@ -68,6 +68,10 @@ test.each(
         ...requested,
         status: { lastHandledRotateAt: "now" },
       }),
+      "it was handled before the last one": delivered({
+        ...requested,
+        status: { lastHandledRotateAt: "then", earlierRotateRequests: ["before", "now"] },
+      }),
       "it was refused just now": delivered(rejectedFor(MINUTE)),
     },
     NoKeyYet: { "a new object": snapshot() },
@@ -94,9 +98,16 @@ test.each(
   rowsOf<ApiKeySnapshot>({
     none: {
       "nothing forbids it": snapshot(),
-      "a Secret that may be adopted": snapshot({ target: foreign(), spec: adopting }),
+      "a Secret that may be adopted": snapshot({ target: foreign(true, true), spec: adopting }),
       "reserved metadata of a key in use": delivered(reserved),
       "the day after the budget was used": snapshot(issued(4, DAY)),
+      "one key of the last 24 hours less than the budget": snapshot({
+        status: { recentIssues: [...issues(3, DAY - 1), ...issues(1, DAY)] },
+      }),
+      "requested rotations, however many": snapshot({
+        status: { recentIssues: [...issues(9, 0, true), ...issues(3)] },
+      }),
+      "late keys, however many": snapshot({ status: { orphaned: orphans(9, { late: true }) } }),
       "some budget is left": snapshot(issued(3)),
       "a request over the budget": snapshot({ ...issued(4), ...requested }),
       "twenty seconds after two attempts in vain": snapshot(inVain(2, 20)),
@@ -121,14 +132,21 @@ test.each(
     NotFound: { "no account": snapshot({ account: waiting }) },
     SecretConflict: {
       "a foreign Secret": snapshot({ target: foreign() }),
-      "one that must not be adopted": snapshot({ target: foreign(false), spec: adopting }),
+      "a Secret that cannot be adopted": snapshot({ target: foreign(false, true), spec: adopting }),
+      "a Secret without its owner's consent": snapshot({ target: foreign(), spec: adopting }),
+      "a Secret with consent that nobody asked for": snapshot({ target: foreign(true, true) }),
       "a foreign staging Secret": snapshot({ staging: foreign() }),
     },
     LifetimeNotGranted: {
       "longer than granted": snapshot({ account: { ...account, maxExpiresInDays: 89 } }),
     },
     MetadataNotAllowed: { "metadata of another controller": snapshot(reserved) },
-    BudgetExceeded: { "no budget is left": snapshot(issued(4, DAY - 1)) },
+    BudgetExceeded: {
+      "no budget is left": snapshot(issued(4, DAY - 1)),
+      "as many within 24 hours, in any order": snapshot({
+        status: { recentIssues: [...issues(1, DAY), ...issues(3, DAY - 1), ...issues(1)] },
+      }),
+    },
     IssuanceFailing: {
       "soon after two attempts in vain": snapshot(inVain(2, 19)),
       "soon after many attempts in vain": snapshot(inVain(9, 299)),
@@ -164,8 +182,17 @@ test("a block says what to do and until when", () => {
     state: "Reconciling",
     afterMs: DAY,
   });
-  expect(firstFinding(blocks, snapshot({ target: foreign() }), at(), why)?.message).toBe(
-    "Secret ci exists and is not this ApiKey's: it lacks the label iam-operator.io/api-key: ci. Create this ApiKey again with another spec.secret.name; or let the operator overwrite the Secret: kubectl label secret -n team-a ci iam-operator.io/api-key=ci, and set spec.secret.onExisting: Adopt.",
+});
+
+const LABEL = "kubectl label secret -n team-a ci iam-operator.io/api-key=ci";
+const ADOPT = "set spec.secret.onExisting: Adopt";
+test.each([
+  ["both steps", snapshot({ target: foreign() }), `${LABEL}, and ${ADOPT}`],
+  ["the label, if the ApiKey asks for it", snapshot({ target: foreign(), spec: adopting }), LABEL],
+  ["the field, if the Secret is labelled", snapshot({ target: foreign(true, true) }), ADOPT],
+])("a Secret in the way can be adopted: the message asks for %s", (_, world, steps) => {
+  expect(firstFinding(blocks, world, at(), why)?.message).toBe(
+    `Secret ci exists and is not this ApiKey's: it lacks the label iam-operator.io/api-key: ci. Create this ApiKey again with another spec.secret.name; or let the operator overwrite the Secret: ${steps}.`,
   );
 });
 

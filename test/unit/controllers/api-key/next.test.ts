@@ -184,9 +184,9 @@ test.each(
   expect(step(world).kind).toBe(kind);
 });
 
-test("a clock that was set back delays a try by no more than its interval", () => {
+test("a clock that was set back delays no try", () => {
   const world = delivered({ status: unverified(1), lastCheckTime: NOW + DAY });
-  expect(step(world)).toMatchObject({ kind: "Waiting", afterMs: timing.verifyRetryMs });
+  expect(step(world).kind).toBe("VerifyPair");
 });
 
 describe("keys that the console lists after an attempt", () => {
@@ -256,13 +256,17 @@ describe("an old key", () => {
     });
   const rejection = { keyId: "sak_2", since: justNow };
   /** So that nothing is issued in place of what is missing. */
-  const issuances = { windowStartTime: NOW, count: 99 };
+  const recentIssues = Array(9).fill({ time: NOW, requested: undefined });
   const absent = { kind: "Absent" } as const;
+  const unknownAfter = (answeredCall: string) => ({ state: "Unknown", answeredCall });
+  const disabledAfterDelete = { state: "Disabled", answeredCall: "deleteKey" };
 
   test.each<[string, string, ApiKeySnapshot]>([
     ["DisableKey", "after the overlap", rotated()],
     ["DeleteKey", "that is disabled", rotated({}, { state: "Disabled" })],
     ["DeleteKey", "that cannot be disabled", rotated({ account: onlyDeletes })],
+    ["DeleteKey", "of an unknown state after disableKey", rotated({}, unknownAfter("disableKey"))],
+    ["DisableKey", "that works after all", rotated({}, { answeredCall: "deleteKey" })],
   ])("%s: %s, once the console has accepted the key in use again", (kind, _, world) => {
     expect(step(world)).toEqual({ kind: "VerifyPair", pair: pair(2) });
     expect(step(having(judged(2), world))).toEqual({ kind, keyId: "sak_1" });
@@ -275,14 +279,26 @@ describe("an old key", () => {
   test.each<[string, ApiKeySnapshot]>([
     ["the overlap lasts", rotated({}, { supersededTime: NOW - 23 * HOUR })],
     ["the new key was never accepted", rotated({ status: unverified(2) })],
-    ["the Secret holds it", rotated({ target: holding(pair(1)), status: { issuances } })],
-    ["the Secret is gone", rotated({ target: absent, status: { issuances } })],
+    ["the Secret holds it", rotated({ target: holding(pair(1)), status: { recentIssues } })],
+    ["the Secret is gone", rotated({ target: absent, status: { recentIssues } })],
     ["the connection names no calls for it", rotated({ account })],
     ["it is deleted", rotated({}, { state: "Deleted" })],
+    ["the answer to its deletion is believed", rotated({}, unknownAfter("deleteKey"))],
+    ["it is disabled and deleteKey was answered", rotated({}, disabledAfterDelete)],
     ["it has expired", rotated({}, { supersededTime: NOW - 60 * DAY, expirationTime: NOW })],
   ])("is left alone while %s", (_, world) => {
     for (const done of [{}, judged(2)])
       expect(step(having(done, world)).kind).not.toMatch(/DisableKey|DeleteKey/);
+  });
+
+  test("is not ended while only an answer that any gateway gives shows that the new key works", () => {
+    const letIn = new Set(["sak_2"]);
+    const found = step(having({ ...judged(2), letIn }, rotated()));
+    expect(found).toMatchObject({ kind: "Failing", error: { code: "MalformedResponse" } });
+    expect(step(having({ ...judged(2), letIn: new Set(["sak_1"]) }, rotated()))).toEqual({
+      kind: "DisableKey",
+      keyId: "sak_1",
+    });
   });
 });
 
@@ -347,4 +363,12 @@ test.each(
   }),
 )("the next step of a deleted ApiKey is %s: %s", (expected, _, world) => {
   expect(nextOfDeletion(progressOf(world), at(), timing).kind).toBe(expected);
+});
+
+test("the last event of a deleted ApiKey names the keys that no read has shown as ended", () => {
+  const states = ["Live", "Inactive", "Disabled", "Deleted", "Unknown"] as const;
+  const status = { superseded: states.map((state, index) => superseded(index + 1, { state })) };
+  const released = nextOfDeletion(progressOf(snapshot({ ...gone, status })), at(), timing);
+  const note = expect.stringMatching(/: sak_1, sak_5\.$/);
+  expect(released).toMatchObject({ events: [{ reason: "KeysNotRevoked", note }] });
 });

@@ -36,7 +36,11 @@ function setUp(mergePatch: MergePatch) {
     const isBusy = attempts.isBusy("team-a/bot");
     attempts.endRun("team-a/ci");
     const isOpen = attempts.isOpen(attemptId(metadata.uid, "a1"), "Unexplained");
-    return { isBusy, isOpen, count: namespaceIssues.count(account.connection, "team-a", NOW) };
+    return {
+      isBusy,
+      isOpen,
+      count: namespaceIssues.count(account.connection, "team-a", { now: NOW }),
+    };
   };
   return { record, left };
 }

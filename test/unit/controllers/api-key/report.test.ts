@@ -205,7 +205,7 @@ describe("the status", () => {
       HOUR,
     ],
   ])("is due %s", (_, world, ms) => {
-    expect(nextDueMs(world, false, NOW)).toBe(ms);
+    expect(nextDueMs(world, false, { now: NOW })).toBe(ms);
   });
 });
 

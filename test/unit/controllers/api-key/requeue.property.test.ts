@@ -49,6 +49,8 @@ const spec: fc.Arbitrary<ApiKeySpec> = fc
 const readyAccount = fc.record({
   kind: fc.constant("Ready" as const),
   liveKeyIds: fc.constantFrom(undefined, [], ["sak_1"], ["sak_1", "sak_2"]),
+  inactiveKeyIds: fc.constantFrom(undefined, ["sak_1"], ["sak_2"]),
+  listsKeyStates: fc.boolean(),
   lastKeyListTime: maybe(ago.map((ms) => NOW - ms)),
   canDisableKeys: fc.boolean(),
   maxExpiresInDays: fc.constantFrom(45, 365),
@@ -83,7 +85,10 @@ const status = fc.record({
     { maxLength: 3 },
   ),
   orphaned: fc.array(before.map(orphan), { maxLength: 3 }),
-  issuances: maybe(fc.record({ windowStartTime: before, count: fc.nat(5) })),
+  recentIssues: fc.array(
+    before.map((time) => ({ time, requested: undefined })),
+    { maxLength: 5 },
+  ),
 });
 const recovery = fc.record({ since: ago, firstRead: maybe(ago) }).map(({ since, firstRead }) => ({
   attemptId: "a1",
@@ -98,6 +103,7 @@ const targets: Readonly<Record<string, Target>> = {
   absent: () => ({ kind: "Absent" }),
   unlisted: () => ({ kind: "Unlisted" }),
   foreign: () => keys.foreign(),
+  offered: () => keys.foreign(true, true),
 };
 const absent = { kind: "Absent" } as const;
 const rejected = new Map([
@@ -121,6 +127,7 @@ const situations = fc
     pendingRejection: rejectionOf("sak_2"),
     lastCheckTime: maybe(before),
     unsettledPeer: mostly(undefined, "peer"),
+    isPlanned: fc.boolean(),
     secretsAreWatched: fc.boolean(),
     deletion: rarely(fc.record({ since: before, blocked: maybe(recently) })),
     rotateToken: mostly(undefined, "now"),

@@ -2,11 +2,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../../src/api/meta.ts";
 import { secretVariables } from "../../../../src/api/secret-variables.ts";
+import { differences } from "../../../../src/controllers/api-key/secret/differences.ts";
 import type { IssuedPair } from "../../../../src/controllers/api-key/secret/pair.ts";
 import { targetPatch } from "../../../../src/controllers/api-key/secret/patch.ts";
 import { stagingSecret, targetSecret } from "../../../../src/controllers/api-key/secret/render.ts";
 import { matchTemplate } from "../../../../src/controllers/api-key/secret/template.ts";
-import { isAsWanted, viewSecret } from "../../../../src/controllers/api-key/secret/view.ts";
+import { viewSecret } from "../../../../src/controllers/api-key/secret/view.ts";
 import type { Secret } from "../../../../src/controllers/resource-types.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
 import { effort } from "../../../setup/effort.ts";
@@ -62,7 +63,7 @@ describe("a pair is read back from its Secret", () => {
         const seen = view(stored(manifest));
         if (seen.kind !== "Ours") throw new Error("not ours");
         expect({ ...seen.pair, secret: seen.pair?.secret.reveal() }).toEqual({ ...issued, secret });
-        expect(isAsWanted(seen, manifest, owner)).toBe(true);
+        expect(differences(seen.secret, manifest, owner)).toEqual([]);
         expect(JSON.stringify(manifest.metadata)).not.toContain(secret);
       }),
       { numRuns: 300 * effort },
@@ -116,7 +117,8 @@ describe("a pair is read back from its Secret", () => {
           });
           const seen = view(secret);
           if (seen.kind !== "Ours") throw new Error("not ours");
-          expect(isAsWanted(seen, manifest, owner)).toBe(false);
+          const [first] = differences(seen.secret, manifest, owner);
+          expect(first).toEqual({ what: "entry main", isVital: true });
           expect([undefined, one.secret.reveal()]).toContain(seen.pair?.secret.reveal());
         },
       ),
@@ -199,7 +201,26 @@ describe("whose a Secret is", () => {
       { kind: "Foreign", adoptable: false, why: "its type is kubernetes.io/tls, not Opaque" },
     ],
     ["of no type", untyped, { kind: "Ours" }],
-    ["without our mark", { ...manifest, metadata }, { kind: "Foreign", adoptable: true }],
+    [
+      "without our mark",
+      { ...manifest, metadata },
+      {
+        kind: "Foreign",
+        adoptable: true,
+        hasConsent: false,
+        why: "it lacks the label iam-operator.io/api-key: ci",
+      },
+    ],
+    [
+      "given to the ApiKey by its owner",
+      { ...manifest, metadata: { ...metadata, labels: { "iam-operator.io/api-key": "ci" } } },
+      { kind: "Foreign", adoptable: true, hasConsent: true },
+    ],
+    [
+      "given to another ApiKey",
+      { ...manifest, metadata: { ...metadata, labels: { "iam-operator.io/api-key": "ci-2" } } },
+      { kind: "Foreign", adoptable: true, hasConsent: false },
+    ],
     [
       "with our labels alone",
       { ...manifest, metadata: { ...metadata, labels: manifest.metadata.labels ?? {} } },

@@ -25,7 +25,7 @@ const keyId = fc.string({ minLength: 1, maxLength: 256 });
 const life = { keyId, issueTime: time, expirationTime: time };
 const attemptId = fc.string({ maxLength: 64 });
 const revision = fc.integer({ min: 1, max: 2 ** 31 });
-const state = fc.constantFrom("Live", "Disabled", "Deleted", "Expired");
+const state = fc.constantFrom("Live", "Inactive", "Disabled", "Deleted", "Expired");
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 const maybeList = <T>(parts: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
   maybe(fc.array(fc.record(parts), { maxLength: 4 }));
@@ -42,7 +42,8 @@ const statuses = fc
     attempt: maybe(fc.record({ id: attemptId, revision, reason: attemptId, startTime: time })),
     superseded: maybeList({ ...life, supersededTime: time, state }),
     orphaned: maybeList({ keyId, attemptId, observedTime: time, expirationTime: time }),
-    issuances: maybe(fc.record({ windowStartTime: time, count: fc.nat(1_000) })),
+    recentIssues: maybeList({ time, requested: maybe(fc.constant(true)) }),
+    earlierRotateRequests: maybe(fc.array(fc.string({ maxLength: 64 }), { maxLength: 9 })),
     conditions: maybe(fc.uniqueArray(condition, { maxLength: 5, selector: ({ type }) => type })),
   })
   .map((status): ApiKeyStatus => JSON.parse(JSON.stringify(status)));
@@ -79,7 +80,7 @@ describe("a status that can be written", () => {
         const settled = { kind: "Settled" } as const;
         expectWritable(reportedStatus(world, settled, at()));
         expect(readinessOf(world, settled, at()).message).not.toBe("");
-        expect(nextDueMs(world, false, NOW)).toBeGreaterThan(0);
+        expect(nextDueMs(world, false, { now: NOW })).toBeGreaterThan(0);
       }),
       { numRuns: 500 * effort },
     );

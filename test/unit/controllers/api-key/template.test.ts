@@ -10,6 +10,7 @@ import {
   fillTemplate,
   matchTemplate,
   renderTemplate,
+  type TemplateToken,
 } from "../../../../src/controllers/api-key/secret/template.ts";
 
 const values = { keyId: "sak_1", secret: 'a"b$${secret}\n', saId: "sa-1", baseURL: "x$" };
@@ -42,6 +43,39 @@ describe("reading back", () => {
 
   test("a text of another form gives nothing", () => {
     expect(matchTemplate(fillTemplate("key: ${secret}", {}), "kez: x")).toBeUndefined();
+  });
+
+  const open = { kind: "variable", name: "secret", json: false } as const;
+  const other = { ...open, name: "previousSecret" } as const;
+  const text = (content: string) => ({ kind: "text", text: content }) as const;
+  const empty = Array.from({ length: 9_800 }, () => text(""));
+  const long = "a".repeat(1_000_000);
+
+  test.each([
+    ["with thousands of empty tokens after it", [open, ...empty, text("z")], long],
+    [
+      "with thousands of empty tokens before it",
+      [...empty, open, ...empty, other, text("z")],
+      long,
+    ],
+    ["twice in a row", [open, other], long],
+    ["twice, with a text between that is everywhere", [open, text("a"), other, text("z")], long],
+    ["thousands of times", [open, ...empty.map(() => open)], "a".repeat(9_000)],
+    ["as a string that ends nowhere", [open, { ...other, json: true }], '"'.repeat(1_000_000)],
+  ])("a variable %s is given up after bounded work", (_, tokens, content) => {
+    let work = 0;
+    const counted = new Proxy<readonly TemplateToken[]>(tokens, {
+      get: (target, name) => {
+        work += 1;
+        return Reflect.get(target, name);
+      },
+    });
+    const found = matchTemplate(counted, content, ({ secret = "" }) => {
+      work += 1 + secret.length / 100;
+      return false;
+    });
+    expect(found).toBeUndefined();
+    expect(work).toBeLessThan(300_000);
   });
 
   const literal = fc.string({ maxLength: 12 });

@@ -69,7 +69,7 @@ test("whatever happens to a key, each key that the status lists stays listed", (
         withFoundKey: transitions.withFoundKey(before, it, undefined, NOW),
         withAcceptedKey: transitions.withAcceptedKey(before, keyId, NOW),
         withUnlistedKey: transitions.withUnlistedKey(before, it, NOW),
-        withEndedKey: transitions.withEndedKey(before, keyId, "Disabled", NOW),
+        withEndedKey: transitions.withEndedKey(before, keyId, { state: "Disabled" }, NOW),
       };
       for (const each of Object.values(after)) {
         expect(listedKeyIds(each)).toEqual(expect.arrayContaining([...listedKeyIds(before)]));
@@ -88,10 +88,20 @@ test("whatever happens to a key, each key that the status lists stays listed", (
       const states = ended.superseded.filter((key) => key.keyId === keyId);
       const wasListed = [before.current, ...before.superseded].some((key) => key?.keyId === keyId);
       expect(states.map(({ state }) => state)).toEqual(wasListed ? ["Disabled"] : []);
-      expect(transitions.withEndedKey(ended, keyId, "Deleted", NOW).superseded).toHaveLength(
-        ended.superseded.length,
-      );
+      expect(
+        transitions.withEndedKey(ended, keyId, { state: "Deleted" }, NOW).superseded,
+      ).toHaveLength(ended.superseded.length);
     }),
     { numRuns: 500 },
   );
+});
+
+test("a rotation request is handled from its attempt on, once", () => {
+  const first = transitions.withAttempt(noKeys, openAttempt(1), "one");
+  expect(first.lastHandledRotateAt).toBe("one");
+  const second = transitions.withAttempt(first, openAttempt(2), "two");
+  const again = transitions.withAttempt(second, openAttempt(3), "one");
+  const handled = { lastHandledRotateAt: "two", earlierRotateRequests: ["one"] };
+  expect(second).toMatchObject(handled);
+  expect(again).toMatchObject(handled);
 });

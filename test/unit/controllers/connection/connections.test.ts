@@ -146,6 +146,21 @@ test("what comes before the first login waits for it", async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
+test("a connection that was deleted and created again is waited for again", async () => {
+  const { clock, connections } = world();
+  ready(connections);
+  connections.forget("ClusterConnection/default");
+  let isFound = false;
+  const found = connections.resolve(toShared, "team-a").then((access) => {
+    isFound = true;
+    return access;
+  });
+  await clock.settle();
+  expect(isFound).toBe(false);
+  ready(connections);
+  expect(await found).toMatchObject({ ok: true });
+});
+
 test("but not for ever", async () => {
   const { clock, connections } = world();
   const found = connections.resolve(toShared, "team-a");

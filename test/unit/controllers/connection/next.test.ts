@@ -9,6 +9,13 @@ const deleted = { ...object, metadata: { ...object.metadata, deletionTimestamp }
 const refusal = { at: NOW, count: 1, until: NOW + 1_000, message: "no" };
 const refused = { session: { ...session, usable: false, refusal } };
 const rested = { session: { ...session, usable: false, refusal: { ...refusal, until: NOW } } };
+const setBack = {
+  session: {
+    ...session,
+    usable: false,
+    refusal: { ...refusal, at: NOW + 60_000_000, until: NOW + 60_001_000 },
+  },
+};
 const openedFor = (changes: object) => ({
   session: { ...session, identity: { ...identity, ...changes } },
 });
@@ -31,6 +38,7 @@ test.each<[string, Partial<ConnectionSnapshot>, string]>([
   ["a request", { request: "x" }, "OpenSession Requested"],
   ["a refused login rests for its pause", refused, "Waiting Stalled LoginFailed"],
   ["it is tried after its pause", rested, "Authenticate"],
+  ["it is tried after the clock was set back", setBack, "Authenticate"],
   ["credentials that were taken away are not used", withoutSecret, "CloseSession"],
   ["unless their namespace is deleted", leaving, "Waiting Reconciling SecretNotFound"],
   ["a CA that was taken away is not trusted", lacking("ConfigMapNotFound"), "CloseSession"],

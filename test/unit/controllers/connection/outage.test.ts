@@ -14,7 +14,7 @@ import { statusOf } from "../../../../src/controllers/frame/rules/report.ts";
 import { clusterConnectionType } from "../../../../src/controllers/resource-types.ts";
 import type { IamClient } from "../../../../src/iam/client/client.ts";
 import { silentLog } from "../../../../src/util/log.ts";
-import { MINUTE, SECOND } from "../../../../src/util/time.ts";
+import { DAY, MINUTE, SECOND } from "../../../../src/util/time.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { at, credentials, NOW, snapshot } from "./snapshot.ts";
 import { connectionSpec } from "./specs.ts";
@@ -28,7 +28,7 @@ function world() {
   const told: string[] = [];
   let answer: (code: string) => void = () => undefined;
   const sessions = createSessions({
-    createClient: (_, __, onRequest) => {
+    createClient: (_, __, { onRequest }) => {
       answer = onRequest;
       return { close: async () => undefined } as unknown as IamClient;
     },
@@ -55,6 +55,19 @@ describe("calls that fail", () => {
     answer("401");
     answer("200");
     expect(told).toEqual([`${KEY} Timeout`, `${KEY} answers`]);
+  });
+
+  test("are an outage when they have lasted, whatever the wall clock says", async () => {
+    const { clock, told, answer, sessions } = world();
+    answer("503");
+    clock.jump(DAY);
+    answer("503");
+    expect(told).toEqual([]);
+    clock.jump(-2 * DAY);
+    await clock.advance(15 * SECOND);
+    answer("503");
+    expect(told).toEqual([`${KEY} 503`]);
+    expect(sessions.outageOf(KEY)?.since).toBe(clock.now() - 15 * SECOND);
   });
 
   test.each(["200", "403", "429", "404"])("with %s in between are none", async (code) => {
@@ -101,9 +114,9 @@ describe("a connection during an outage", () => {
   });
 
   test("says since when, and how many objects wait, with one event; and is Ready again", () => {
-    const before = statusOf(reportOf(seen(undefined), accepted).objects[0] as never, NOW);
+    const before = statusOf(reportOf(seen(undefined), accepted).objects[0] as never, { now: NOW });
     const [entry] = reportOf(seen(4), probed).objects;
-    const during = statusOf({ ...(entry as NonNullable<typeof entry>) }, NOW);
+    const during = statusOf({ ...(entry as NonNullable<typeof entry>) }, { now: NOW });
     const events = conditionEvents(before.conditions, during.conditions, ["Authenticated"]);
     expect(events).toMatchObject([{ type: "Warning", reason: "ConsoleUnavailable" }]);
     expect(events[0]?.note).toBe(

@@ -25,7 +25,7 @@ function reported(login: Login, changes: Partial<ConnectionSnapshot> = {}, now =
   const [object] = made.objects;
   if (object === undefined) throw new Error("nothing is reported");
   const events = made.events?.map(({ event: { type, reason } }) => `${type} ${reason}`);
-  return { status: statusOf(object, now), readiness: object.readiness, events };
+  return { status: statusOf(object, { now }), readiness: object.readiness, events };
 }
 
 const failed = (code: IamErrorCode): Login => {
@@ -62,6 +62,40 @@ test.each<[IamErrorCode, string, string, string]>([
   expect(authenticated?.message).toContain("requestId r-1");
   expect(said.readiness).toMatchObject({ state, reason });
 });
+
+test.each<[string, IamErrorCode, number | undefined, boolean]>([
+  ["401", "Unauthenticated", 401, false],
+  ["403", "Unauthenticated", 403, false],
+  ["422", "Unauthenticated", 422, false],
+  ["200 without a token", "Unauthenticated", 200, true],
+  ["a redirect", "Unauthenticated", 302, true],
+  ["a body that is too large", "Unauthenticated", undefined, true],
+  ["pages until it was paused", "LoginPaused", 200, true],
+  ["401 until it was paused", "LoginPaused", 401, false],
+  ["503", "Unavailable", 503, false],
+])("a login answered with %s points at the address: %4$s", (_, code, status, isElsewhere) => {
+  const error = new IamError(code, "no", { operation: "login", ...(status && { status }) });
+  const login = { kind: "Failed", reason: loginReason(error), error } as const;
+  const message = findCondition(reported(login).status.conditions, "Authenticated")?.message ?? "";
+  expect(message.includes("spec.baseURL")).toBe(isElsewhere);
+  expect(message.includes("the credentials Secret")).toBe(code !== "Unavailable");
+});
+
+test.each<[IamErrorCode, number]>([
+  ["Unauthenticated", 404],
+  ["Unauthenticated", 405],
+  ["LoginPaused", 404],
+])(
+  "a login answered with %s (%d) says to correct the address, not the credentials",
+  (code, status) => {
+    const error = new IamError(code, "no", { operation: "login", status });
+    const login = { kind: "Failed", reason: loginReason(error), error } as const;
+    const message =
+      findCondition(reported(login).status.conditions, "Authenticated")?.message ?? "";
+    expect(message).toContain("path of spec.baseURL");
+    expect(message).not.toMatch(/credentials Secret/);
+  },
+);
 
 test("a status says when the login was accepted, and an old one does not move", () => {
   const { status: first } = reported(accepted, { clockSkewSeconds: 0.4 });

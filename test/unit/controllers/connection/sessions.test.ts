@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
 import { clientSettings } from "../../../../src/connections/client-settings.ts";
 import { createSessions, refuse } from "../../../../src/controllers/connection/sessions.ts";
+import { connectionSteps } from "../../../../src/controllers/connection/steps/steps.ts";
 import type { IamClient } from "../../../../src/iam/client/client.ts";
 import { IamError } from "../../../../src/iam/errors.ts";
 import { silentLog } from "../../../../src/util/log.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
 import { MINUTE, SECOND } from "../../../../src/util/time.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import { snapshot as inOrder } from "./snapshot.ts";
 import { connectionSpec } from "./specs.ts";
 
 const refused = new IamError("Unauthenticated", "no", {
@@ -77,6 +79,33 @@ test("a refusal seen by a replaced client does not harm its successor", async ()
   await expect(old.getServiceAccount("sa-1")).rejects.toBe(refused);
   expect(sessions.get("k")?.usable).toBe(true);
 });
+
+test.each([
+  ["NoSession", false],
+  ["MaterialChanged", false],
+  ["Recreated", true],
+  ["SpecChanged", true],
+  ["Requested", true],
+] as const)(
+  "a client opened because of %s ends a pause of its login: %s",
+  async (because, ends) => {
+    const asked: boolean[] = [];
+    const sessions = createSessions({
+      createClient: (_, __, { endsLoginPause }) => {
+        asked.push(endsLoginPause);
+        return { authenticate: async () => undefined, clockSkew: () => 0 } as unknown as IamClient;
+      },
+      clock: createFakeClock(),
+      log: silentLog,
+    });
+    const { OpenSession } = connectionSteps(sessions);
+    if (!("read" in OpenSession)) throw new Error("a session is opened by a read");
+    const action = { kind: "OpenSession", because, identity, settings } as const;
+    const run = { signal: new AbortController().signal } as never;
+    await OpenSession.read(action, { snapshot: inOrder, done: {} }, run);
+    expect(asked).toEqual([ends]);
+  },
+);
 
 test("closing ends every client at once", async () => {
   const { clock, closed, sessions, open } = world();

@@ -2,10 +2,11 @@ import { describe, expect, test } from "vitest";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
 import { StatusUnanswered } from "../../../../src/controllers/frame/errors.ts";
 import { writeStatus } from "../../../../src/controllers/frame/publish.ts";
+import { UnansweredStatuses } from "../../../../src/controllers/frame/unanswered-statuses.ts";
 import { serviceAccountType } from "../../../../src/controllers/resource-types.ts";
 import type { KubeClient } from "../../../../src/kube/client/client.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
-import { systemClock } from "../../../../src/util/time.ts";
+import { MINUTE, systemClock } from "../../../../src/util/time.ts";
 import { MemoryCluster } from "../../../support/memory-cluster.ts";
 
 const key = { namespace: "team-a", name: "ci" };
@@ -14,7 +15,7 @@ const statusOf = (saId: string) => ({ saId }) as NonNullable<ServiceAccount["sta
 
 function createWorld() {
   const cluster = new MemoryCluster(systemClock);
-  const unanswered = new Set<string>();
+  const unanswered = new UnansweredStatuses(systemClock);
   const spec = { connectionRef: { kind: "Connection", name: "console" } };
   const put = () => cluster.put(serviceAccountType, { metadata: key, spec });
   put();
@@ -75,6 +76,19 @@ describe("a status", () => {
     expect(stored().status?.saId).toBe("sa-2");
     await write(seen);
     expect(stored().status?.saId).toBe("sa-1");
-    expect(unanswered.size).toBe(0);
+    expect(unanswered.has(seen.metadata.uid)).toBe(false);
+  });
+
+  test("that may still arrive late is in doubt until another version is stored, or for five minutes", () => {
+    let now = 0;
+    const unanswered = new UnansweredStatuses({ monotonic: () => now });
+    unanswered.note("u1");
+    unanswered.answered("u1", false);
+    expect(unanswered.has("u1")).toBe(true);
+    unanswered.answered("u1", true);
+    expect(unanswered.has("u1")).toBe(false);
+    unanswered.note("u1");
+    now = 5 * MINUTE;
+    expect(unanswered.has("u1")).toBe(false);
   });
 });

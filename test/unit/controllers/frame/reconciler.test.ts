@@ -1,6 +1,6 @@
 /** The loop itself, with a kind that does nothing but what the case says. */
 import { Registry } from "prom-client";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Readiness } from "../../../../src/api/conditions.ts";
 import { FINALIZER } from "../../../../src/api/meta.ts";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
@@ -9,8 +9,12 @@ import { createReconciler } from "../../../../src/controllers/frame/reconciler.t
 import { readinessOf } from "../../../../src/controllers/frame/rules/report.ts";
 import type { KindTypes, Progress } from "../../../../src/controllers/frame/run-context.ts";
 import { serviceAccountType } from "../../../../src/controllers/resource-types.ts";
+import { IamError } from "../../../../src/iam/errors.ts";
+import { KubeError } from "../../../../src/kube/errors.ts";
 import { createMetrics } from "../../../../src/observability/metrics.ts";
 import { silentLog } from "../../../../src/util/log.ts";
+import { RunTimedOut } from "../../../../src/util/run-timed-out.ts";
+import { MINUTE } from "../../../../src/util/time.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { MemoryCluster } from "../../../support/memory-cluster.ts";
 
@@ -27,17 +31,32 @@ interface Toy extends KindTypes {
 }
 
 /** Performs the action once, or again and again. Without an action, or in a deletion after it, nothing is left to do. */
-function toy(action?: string, { isRepeated = false, isValid = true } = {}) {
+function toy(
+  action?: string,
+  {
+    isRepeated = false,
+    isValid = true,
+    unsaved = 0,
+    reported = false,
+    failure = undefined as Error | undefined,
+  } = {},
+) {
   const clock = createFakeClock();
   const kube = new MemoryCluster(clock);
   const performed: string[] = [];
+  const events: string[] = [];
+  const failures: string[] = [];
+  let reports = 0;
   const states: (string | undefined)[] = [];
   const stepOr = (kind: "Settled" | "Released") => (progress: Progress<Toy>) => {
     const isLeft = isRepeated || progress.done.length === 0;
     return action !== undefined && isLeft ? { kind: action } : { kind, events: [] };
   };
   const step = {
-    call: async (done: Toy["Action"]) => void performed.push(done.kind),
+    call: async (done: Toy["Action"]) => {
+      performed.push(done.kind);
+      if (failure !== undefined) throw failure;
+    },
     after: ({ kind }: Toy["Action"], { snapshot, done }: Progress<Toy>) => ({
       snapshot,
       done: [...done, kind],
@@ -54,21 +73,37 @@ function toy(action?: string, { isRepeated = false, isValid = true } = {}) {
     next: stepOr("Settled"),
     nextOfDeletion: stepOr("Released"),
     steps: { Look: step, Save: { ...step, whileSuspended: true } },
-    report: () => ({ objects: [], state: "known" }),
+    report: ({ snapshot: { object } }, outcome) => {
+      reports += 1;
+      if (outcome.kind === "Failed") failures.push(outcome.readiness.reason);
+      const readiness = { state: "Ready", reason: "Any", message: "." } as const;
+      const written = { type: serviceAccountType, object, status: {}, readiness };
+      return { objects: reported ? [written] : [], state: "known" };
+    },
+    mustSave: () => performed.length < unsaved,
   } as KindController<Toy>;
-  const { reconcile, onGone } = createReconciler(kind, {
+  const { reconcile, onGone, save } = createReconciler(kind, {
     ...{ kube: kube.client, caches: kube.openCaches(), connections: {} as never, clock },
     ...{ metrics: createMetrics(new Registry()), log: silentLog },
-    events: { record: () => undefined },
+    events: { record: (_, { reason }) => void events.push(reason) },
     random: { fraction: () => 0.5, id: () => "id" },
   });
+  /** The next status is stored, and its answer is lost. */
+  const loseAnswer = () =>
+    vi.spyOn(kube.client, "apply").mockImplementationOnce(async (...call) => {
+      await kube.client.apply(...call);
+      throw new KubeError("Timeout", "the answer is lost");
+    });
   const stored = () => kube.peek(serviceAccountType, KEY) as ServiceAccount;
   return {
-    ...{ clock, performed, states, stored, onGone },
+    ...{ clock, performed, states, stored, onGone, loseAnswer },
+    reportCount: () => reports,
+    ...{ events, failures },
+    save: () => save(stored(), { signal: new AbortController().signal }),
     put: (metadata: object = {}) =>
       kube.put(serviceAccountType, { metadata: { ...KEY, ...metadata }, spec: { suspend: false } }),
-    run: (seen = stored(), signal = new AbortController().signal) =>
-      reconcile(seen, { id: "run", signal }),
+    run: (seen = stored(), signal = new AbortController().signal, reportSignal = signal) =>
+      reconcile(seen, { id: "run", signal, reportSignal }),
   };
 }
 
@@ -83,11 +118,58 @@ test.each([
   expect(world.performed).toEqual(expected);
 });
 
+test.each([
+  ["nothing else", "Save", 2, ["Save", "Save"]],
+  ["nothing that a suspended object may not do", "Look", 1, []],
+  ["nothing at all if nothing is unsaved", "Save", 0, []],
+])("saving performs %s, and reports nothing", async (_, action, unsaved, expected) => {
+  const world = toy(action, { isRepeated: true, unsaved });
+  world.put({ finalizers: [FINALIZER] });
+  await world.save();
+  expect(world.performed).toEqual(expected);
+  expect(world.reportCount()).toBe(0);
+});
+
+test.each([
+  ["that took too long is reported as such", new RunTimedOut("too long"), ["ReconcileTimedOut"]],
+  ["that another signal ended is reported with its failure", new Error("other"), ["Unavailable"]],
+])("a run %s", async (_, reason, expected) => {
+  const failure = new IamError("Unavailable", "cancelled", { operation: "listResourceQuotas" });
+  const world = toy("Save", { failure });
+  world.put({ finalizers: [FINALIZER] });
+  const { signal } = new AbortController();
+  const run = world.run(world.stored(), AbortSignal.abort(reason), signal);
+  await expect(run).rejects.toBe(failure);
+  expect(world.failures).toEqual(expected);
+});
+
+test("a run that ends because the process stops is not reported", async () => {
+  const failure = new IamError("Unavailable", "cancelled", { operation: "listResourceQuotas" });
+  const world = toy("Save", { failure });
+  world.put({ finalizers: [FINALIZER] });
+  const run = world.run(world.stored(), AbortSignal.abort(new Error("stop")));
+  await expect(run).rejects.toBe(failure);
+  expect(world.failures).toEqual([]);
+});
+
 test("a run whose rules go in circles ends", async () => {
   const world = toy("Look", { isRepeated: true });
   world.put();
   await expect(world.run()).rejects.toThrow("go in circles");
   expect(world.performed).toHaveLength(40);
+});
+
+test("an object whose status got no answer is looked at each minute, for five minutes", async () => {
+  const world = toy(undefined, { reported: true });
+  world.put();
+  world.loseAnswer();
+  await expect(world.run()).rejects.toThrow();
+  const pauses: unknown[] = [];
+  for (let minute = 0; minute < 6; minute += 1) {
+    pauses.push((await world.run()).requeueAfterMs);
+    await world.clock.advance(MINUTE);
+  }
+  expect(pauses).toEqual([...Array.from({ length: 5 }, () => MINUTE), undefined]);
 });
 
 test("what the process knows about an object is deleted with it", async () => {
@@ -114,11 +196,12 @@ test("an object is not released again for a while, unless it is another version 
   expect(world.performed).toEqual(["Look", "Look", "Look"]);
 });
 
-test("an object with an invalid spec is released without cleanup", async () => {
+test("an object with a spec that says nothing is released without cleanup, with an event", async () => {
   const world = toy("Look", { isValid: false });
   world.put(DELETED);
   await world.run();
   expect([world.performed, world.stored()]).toEqual([[], undefined]);
+  expect(world.events).toEqual(["CleanupIncomplete"]);
 });
 
 test("a deleted object without the operator's finalizer is left alone", async () => {

@@ -19,7 +19,7 @@ export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
     created: true,
     foreignPolicies: "Keep",
     accessRevoked: false,
-    record: { ours: undefined, foreign: [], left: [], revocationProven: false },
+    record: { ours: undefined, foreign: [], left: [], respelled: [], revocationSubmitted: false },
     unrevoked: [],
     withdrawn: [],
     ...fields,
@@ -27,7 +27,7 @@ export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
 }
 
 export function recorded(ours: readonly string[], foreign: readonly string[] = []) {
-  return { record: { ours, foreign, left: [], revocationProven: true } };
+  return { record: { ours, foreign, left: [], respelled: [], revocationSubmitted: true } };
 }
 
 export function binding(
@@ -39,6 +39,7 @@ export function binding(
     uid: `${name}-uid`,
     generation: 1,
     policyIds,
+    refused: [],
     applied: policyIds,
     stage: "Live",
     hasFinalizer: true,
@@ -57,29 +58,38 @@ export const revoking: Partial<BindingView> = {
   stage: "Revoking",
 };
 export const releasing: Partial<BindingView> = { ...revoking, stage: "Releasing" };
-export const refused: Partial<BindingView> = {
-  problem: { reason: "PolicyNotGranted", message: "no" },
-};
+
+/** A PolicyBinding with policies that may not be bound. */
+export function refusing(refused: readonly string[]): Partial<BindingView> {
+  if (refused.length === 0) return {};
+  const message = `No ${refused.join(" ")}.`;
+  return { refused, problem: { reason: "PolicyNotGranted", message, advice: "Ask." } };
+}
 
 export const listOf = (ids: string) => ids.split(" ").filter((id) => id !== "");
 const words = {
   suspended: { suspended: true },
   new: { hasFinalizer: false },
-  refused,
   revoking,
   releasing,
 };
 
-/** `p1 p2 suspended, on record: p1`: what the spec names, what the object is like, and what it has bound if not the same. */
+/**
+ * `p1 p2! suspended, on record: p1`: what the spec names, with a mark where it may not be bound, what the object is
+ * like, and what it has bound if not the same.
+ */
 export function bindingOf(text: string, index = 0): BindingView {
   const [said = "", applied] = text.split(", on record: ");
-  const ids = listOf(said).filter((word) => !Object.hasOwn(words, word));
+  const named = listOf(said).filter((word) => !Object.hasOwn(words, word));
+  const ids = named.filter((id) => !id.endsWith("!"));
+  const refused = named.filter((id) => id.endsWith("!")).map((id) => id.slice(0, -1));
   const fields = listOf(said).map((word) => words[word as keyof typeof words]);
-  const had = listOf(said).includes("new") ? [] : ids;
+  const had = listOf(said).includes("new") ? [] : [...ids, ...refused];
+  const onRecord = applied === undefined ? had : listOf(applied);
   return binding(
     `${index}`,
     ids,
-    Object.assign({ applied: applied === undefined ? had : listOf(applied) }, ...fields),
+    Object.assign({ applied: onRecord, ...refusing(refused) }, ...fields),
   );
 }
 

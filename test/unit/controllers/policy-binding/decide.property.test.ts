@@ -6,7 +6,7 @@ import {
   decide,
 } from "../../../../src/controllers/policy-binding/rules/decide.ts";
 import type { BindingView } from "../../../../src/controllers/policy-binding/rules/views.ts";
-import { account, binding, input } from "./builders.ts";
+import { account, binding, input, refusing } from "./builders.ts";
 
 const ids = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d", "e", "f"), { maxLength: 6 });
 const bindings: fc.Arbitrary<readonly BindingView[]> = fc
@@ -16,23 +16,22 @@ const bindings: fc.Arbitrary<readonly BindingView[]> = fc
       applied: ids,
       stage: fc.constantFrom("Live" as const, "Revoking" as const, "Releasing" as const),
       suspended: fc.boolean(),
-      isRefused: fc.boolean(),
+      refused: fc.oneof(fc.constant<string[]>([]), ids),
     }),
     { maxLength: 4 },
   )
   .map((list) =>
-    list.map(({ policyIds, isRefused, ...rest }, index) =>
-      binding(`b${index}`, policyIds, {
-        ...rest,
-        ...(isRefused ? { problem: { reason: "PolicyRefused", message: "no" } } : {}),
-      }),
-    ),
+    list.map(({ policyIds, refused, ...rest }, index) => {
+      const may = policyIds.filter((id) => !(refused as string[]).includes(id));
+      return binding(`b${index}`, may, { ...rest, ...refusing(refused) });
+    }),
   );
 const record = fc.record({
   ours: fc.option(ids, { nil: undefined }),
   foreign: ids,
   left: fc.constant([]),
-  revocationProven: fc.boolean(),
+  respelled: fc.constant([]),
+  revocationSubmitted: fc.boolean(),
 });
 const who = fc
   .record({
@@ -60,7 +59,12 @@ function after(given: DecisionInput, bound: readonly string[]): DecisionInput {
     account: {
       ...given.account,
       withdrawn,
-      record: { ours, foreign, left: [], revocationProven: given.account.accessRevoked },
+      record: {
+        ...given.account.record,
+        ours,
+        foreign,
+        revocationSubmitted: given.account.accessRevoked,
+      },
     },
     bindings: given.bindings
       .filter(({ stage }) => stage === "Live")
@@ -117,8 +121,7 @@ describe("for any bindings, record and answer", () => {
       const { sync, postponed } = decide(given);
       if (sync === undefined || given.account.accessRevoked) return;
       for (const one of given.bindings) {
-        if (one.stage !== "Live" || one.suspended || one.problem || postponed.has(one.uid))
-          continue;
+        if (one.stage !== "Live" || one.suspended || postponed.has(one.uid)) continue;
         expect(sync).toEqual(expect.arrayContaining([...one.policyIds]));
       }
     });
@@ -129,7 +132,7 @@ describe("for any bindings, record and answer", () => {
       const { sync } = decide(given);
       if (sync === undefined || !given.live.readable) return;
       const wished = given.bindings
-        .filter((one) => one.stage === "Live" && !one.suspended && one.problem === undefined)
+        .filter((one) => one.stage === "Live" && !one.suspended)
         .flatMap(({ policyIds }) => policyIds);
       const { policyIds: live } = given.live;
       expect(sync.filter((id) => !live.includes(id) && !wished.includes(id))).toEqual([]);

@@ -7,7 +7,7 @@ const kept = account();
 const removing = account({ foreignPolicies: "Remove" });
 const imported = account({ created: false });
 const closed = account({ accessRevoked: true });
-const closedLater = { ...closed, record: { ...recorded([]).record, revocationProven: false } };
+const closedLater = { ...closed, record: { ...recorded([]).record, revocationSubmitted: false } };
 const removingWithdrawn = account({ foreignPolicies: "Remove", withdrawn: ["p1"] });
 const withdrawing = (...ids: string[]) => account({ withdrawn: ids });
 const having = (...ids: string[]) => account(recorded(ids));
@@ -31,9 +31,9 @@ const cases: Case[] = [
   ["an account without bindings is not emptied under Remove (S11)", removing, [], "f"],
   ["a suspended binding keeps what it bound", kept, ["p1 p2 suspended, on record: p1"], "p1"],
   ["a suspended binding causes no write if its policy is gone", kept, ["p1 suspended"], ""],
-  ["a binding without a grant keeps what it bound", kept, ["p1 p2 refused, on record: p1"], "p1"],
-  ["a withdrawn policy goes, others stay", withdrawing("p2"), ["p1 p2 refused"], "p1 p2 f", "p1 f"],
-  ["it goes from a suspended binding", withdrawing("p1"), ["p1 suspended refused"], "p1", ""],
+  ["a binding without a grant keeps what it bound", kept, ["p1! p2!, on record: p1"], "p1"],
+  ["a withdrawn policy goes, others stay", withdrawing("p2"), ["p1 p2!"], "p1 p2 f", "p1 f"],
+  ["it goes from a suspended binding", withdrawing("p1"), ["p1! suspended"], "p1", ""],
   [
     "it goes from a deleted binding that retains it",
     withdrawing("p1"),
@@ -43,8 +43,11 @@ const cases: Case[] = [
   ],
   ["it goes if no binding names it", withdrawing("p1"), [], "p1 f", "f"],
   ["then it goes alone, under Remove too", removingWithdrawn, [], "p1 f", "f"],
-  ["it stays if another binding may bind it", withdrawing("p1"), ["p1 refused", "p1"], "p1"],
-  ["a refused binding does not block others", kept, ["p1 new refused", "p2 new"], "", "p2"],
+  ["it stays if another binding may bind it", withdrawing("p1"), ["p1!", "p1"], "p1"],
+  ["a refused binding does not block others", kept, ["p1! new", "p2 new"], "", "p2"],
+  ["a refused policy does not block others", kept, ["p1! p2 new"], "", "p2"],
+  ["while one is refused, nothing goes", kept, ["p1! p2, on record: p3"], "p3 f", "p3 f p2"],
+  ["a withdrawn one goes", withdrawing("p1"), ["p1! p2, on record: p1 p3"], "p1 p3", "p3 p2"],
   ["revoked access unbinds everything, foreign policies included", closed, ["p1"], "p1 f", ""],
   ["revoked access is quiet once nothing is bound", closed, ["p1"], ""],
   [

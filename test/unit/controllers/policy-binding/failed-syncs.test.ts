@@ -6,7 +6,7 @@ import {
 import { mayTakeEffect } from "../../../../src/controllers/policy-binding/rules/unanswered-sync.ts";
 import { IamError, type IamErrorCode } from "../../../../src/iam/errors.ts";
 import { MINUTE } from "../../../../src/util/time.ts";
-import { account, bindingOf, NOW, refused, snapshot } from "./builders.ts";
+import { account, bindingOf, NOW, snapshot } from "./builders.ts";
 
 const failed = (code: IamErrorCode, sent = true) =>
   new IamError(code, "no", { operation: "syncBindings", sent });
@@ -22,19 +22,29 @@ test.each<[string, boolean, unknown]>([
   expect(mayTakeEffect(error)).toBe(expected);
 });
 
-const problem = { reason: "PolicyNotFound", message: "no such policy" };
-const refusal = { generation: 1, requestedAt: "then", until: NOW + MINUTE, problem };
-const same = { ...bindingOf("p1"), requestedAt: "then" };
+const problem = { reason: "PolicyRefused", message: "No p1.", advice: "Remove p1." };
+const refusal = {
+  generation: 1,
+  requestedAt: "then",
+  until: NOW + MINUTE,
+  policyIds: ["p1"],
+  problem,
+};
+const same = { ...bindingOf("p1 p2"), requestedAt: "then" };
+const ungranted = { ...bindingOf("p1 p3!"), requestedAt: "then" };
+const two = { reason: "PolicyNotGranted", message: "No p3. No p1.", advice: "Ask. Remove p1." };
 
 test.each([
   ["stands for the object that it was about", same, NOW, problem],
   ["does not stand when its time is over", same, NOW + MINUTE, undefined],
   ["does not stand after a change of the spec", { ...same, generation: 2 }, NOW, undefined],
   ["does not stand after a request", { ...same, requestedAt: "now" }, NOW, undefined],
-  ["does not hide another problem", { ...same, ...refused }, NOW, refused.problem],
+  ["does not hide another problem", ungranted, NOW, two],
   ["is of one object", { ...same, uid: "another" }, NOW, undefined],
 ])("a refusal %s", (_, binding, now, expected) => {
   const { state } = snapshot(account(), []);
   const known = { ...state, refusals: new Map([[same.uid, refusal]]) } as AccountBindingsState;
-  expect(withRefusal(known, binding, now).problem).toEqual(expected);
+  const seen = withRefusal(known, binding, now);
+  expect(seen.problem).toEqual(expected);
+  expect(seen.policyIds.includes("p1")).toBe(expected === undefined);
 });

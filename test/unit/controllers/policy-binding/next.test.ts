@@ -77,7 +77,7 @@ const intent = (policyIds: string[]) => ({
 const record = { kind: "RecordBindings", bindings: { policyIds: ["p1"], policyCount: 1 } };
 const release = (because: string) => ({ kind: "RemoveFinalizers", because });
 const attribute = { kind: "AttributeRefusal", suspects: [bindingOf("p1, on record: ")] };
-const done = { synced: true, recorded: true };
+const done = { synced: "Shown", recorded: true } as const;
 const gaveUp = { unrevoked: ["p1"] };
 const corrected = withState({ corrections: [1, 2, 3, 4, 5].map((ago) => NOW - ago * MINUTE) });
 const foreignAgain = { source: "Server", live: { readable: true, policyIds: ["f"] } } as const;
@@ -100,6 +100,7 @@ test.each<Case>([
   ["a new binding", seen(kept, ["p1", "p2 new"]), "ListBindings"],
   ["a drift check that is due", seen(kept, ["p1"], due), "ListBindings"],
   ["an account without bindings", seen(kept, [], due), "Settled"],
+  ["bindings that are in place, after a failed run", seen(kept, ["p1"], failed), "ListBindings"],
   ["revoked access", seen(closed, []), "ListBindings"],
   ["an answer that changes something", seen(created, ["p1 new"], { live: nothing }), "ReadLive"],
   ["a policy that is bound already", seen(kept, ["p1", "p1 new"]), "ReadLive"],
@@ -117,7 +118,7 @@ test.each<Case>([
     seen(revokedBefore, ["p1, on record: "], { ...foreignAgain, ...corrected }),
     { ...correct, policyIds: [], reason: "AccessRevoked" },
   ],
-  ["a PUT that is done", withIntent(), record, { synced: true }],
+  ["a PUT that is done", withIntent(), record, { synced: "Shown" }],
   ["a record that is written", withIntent(), "Settled", done],
   ["a refused list", withIntent(), intent([]), { refusal }],
   [
@@ -242,7 +243,7 @@ describe("the report", () => {
   });
 
   test("puts an object's own problem before that of the account", () => {
-    const given = seen(kept, ["p1 refused"]);
+    const given = seen(kept, ["p1!"]);
     const { objects } = report({ snapshot: given, done: {} }, failure, undefined);
     expect(objects[0]?.readiness).toMatchObject({ state: "Stalled", reason: "PolicyNotGranted" });
   });

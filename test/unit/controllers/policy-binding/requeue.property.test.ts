@@ -34,7 +34,7 @@ import {
   binding,
   NOW,
   recorded,
-  refused,
+  refusing,
   releasing,
   revoking,
   snapshot,
@@ -51,7 +51,7 @@ const before = ago.map((ms) => NOW - ms);
 const view = fc
   .record({
     applied: mostly<string[]>(["p1"], []),
-    stage: mostly<Partial<BindingView>>({}, revoking, releasing, refused),
+    stage: mostly<Partial<BindingView>>({}, revoking, releasing, refusing(["p9"])),
     blockedSince: maybe(before),
     suspended: mostly(false, true),
     requestedAt: mostly(undefined, "now"),

@@ -34,6 +34,13 @@ test("series of all exports together are limited as well, and room that gets fre
   expect(await published.publish(keyOf("second"), listing)).toBe(14);
 });
 
+test("series of exports that are published at the same time are limited together", async () => {
+  const published = publishedWithin({ perExport: 30, total: 40 });
+  const listing = listingOf("cpu: 1/2");
+  const both = ["first", "second"].map((name) => published.publish(keyOf(name), listing));
+  expect(await Promise.all(both)).toEqual([14, 18]);
+});
+
 test("series with long labels count as several", async () => {
   const published = publishedWithin({ perExport: 60, total: 60 });
   expect(await published.publish(keyOf("first"), listingOf("x".repeat(4_000)))).toBe(8);

@@ -23,10 +23,22 @@ test.each([
   ],
   ["none was bound before", { lastSyncTime: DAY }, REVOKING, "Access is being revoked. Set"],
   [
-    "the list is empty",
-    { emptiedTime: DAY },
-    REVOKED,
-    `accepted an empty list of policies at ${DAY}`,
+    "the console accepted an empty list and does not show the policies",
+    { emptiedTime: DAY, unreadable: true },
+    "SyncUnconfirmed",
+    `accepted an empty list of policies at ${DAY}. Its answer about the bound policies cannot be read`,
+  ],
+  [
+    "reads contradict the answer",
+    { policyCount: 2, notAppliedTime: DAY },
+    "ChangeNotApplied",
+    `reads since ${DAY} show that policies are still bound. The call is repeated. Policies that were bound when last read: 2.`,
+  ],
+  [
+    "a call that may still take effect was never answered",
+    { policyCount: 2, unansweredSync: { time: DAY } },
+    REVOKING,
+    "intervals until 2026-01-01T00:10:00Z",
   ],
   ["a read has confirmed it", { confirmationTime: DAY }, REVOKED, `confirmed by a read at ${DAY}`],
   ["a call may still take effect", unanswered, REVOKED, "intervals until 2026-01-01T00:10:00Z"],
@@ -36,7 +48,11 @@ test.each([
   expect(readiness).toMatchObject({ state: "Ready", reason });
   expect(readiness.message).toContain(message);
   expect(readiness.message).toContain("a leaked key of the account then works again");
-  const status = reason === "AccessRevoked" ? "True" : "False";
+  const statuses: Readonly<Record<string, string>> = {
+    [REVOKED]: "True",
+    SyncUnconfirmed: "Unknown",
+  };
+  const status = statuses[reason] ?? "False";
   expect(accessConditions(snapshot)).toEqual([
     { type: "AccessRevoked", status, reason, message: readiness.message },
   ]);

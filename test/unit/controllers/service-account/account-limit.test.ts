@@ -45,6 +45,17 @@ test("accounts of other namespaces do not count, nor those that were created by 
   expect(stepOf(listed([...others, ...byHand]), 1)).toEqual({ kind: "RecordAttempt" });
 });
 
+test.each(["MalformedResponse", "NotFound", "PermissionDenied"] as const)(
+  "with a limit, nothing is created while the list cannot be read: %s",
+  (code) => {
+    expect(stepOf({ ok: false, code }, 3)).toMatchObject({
+      state: "Stalled",
+      reason: "AccountListUnreadable",
+    });
+    expect(stepOf({ ok: false, code })).toEqual({ kind: "RecordAttempt" });
+  },
+);
+
 test("nothing is created while the list is too large to be read, with or without a limit", () => {
   const tooLarge = { ok: false, code: "MalformedResponse", isTooLarge: true } as const;
   for (const most of [undefined, 100])

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   accountReadiness,
   accountSummary,
@@ -6,6 +6,7 @@ import {
   fromStatus,
 } from "../../../../src/controllers/service-account/rules/account.ts";
 import type { KnownAccount } from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import type { ListedKeyState } from "../../../../src/iam/model.ts";
 import { account } from "./objects.ts";
 
 test.each<[string, Partial<KnownAccount>, string]>([
@@ -31,6 +32,35 @@ test("a tpn that names another account is not believed", () => {
   expect(fromStatus(status, undefined)?.tpn).toBeUndefined();
   const seen = { saId: "sa-1", tpn: "tpn:r1:org-1:prj-1:sa/sa-2", keyIds: undefined };
   expect(fromConsole(seen, { ...account, tpn: undefined }).tpn).toBeUndefined();
+});
+
+describe("the list of keys", () => {
+  const listed = (states: readonly (ListedKeyState | undefined)[]) => {
+    const keyIds = states.map((_, index) => `sak_${index}`);
+    const records = states.map((state, index) => [`sak_${index}`, { state }] as const);
+    const seen = { saId: "sa-1", keyIds, keyRecords: new Map(records) };
+    const { liveKeyIds, inactiveKeyIds, listsKeyStates } = fromConsole(seen, account);
+    return { live: liveKeyIds, inactive: inactiveKeyIds, listsKeyStates };
+  };
+
+  test.each<[readonly (ListedKeyState | undefined)[], ReturnType<typeof listed>]>([
+    [[], { live: [], inactive: undefined, listsKeyStates: undefined }],
+    [["Active"], { live: ["sak_0"], inactive: undefined, listsKeyStates: true }],
+    [["Active", "Inactive"], { live: ["sak_0"], inactive: ["sak_1"], listsKeyStates: true }],
+    [["Inactive"], { live: [], inactive: ["sak_0"], listsKeyStates: undefined }],
+    [
+      [undefined, "Active"],
+      { live: ["sak_0", "sak_1"], inactive: undefined, listsKeyStates: undefined },
+    ],
+    [[undefined], { live: ["sak_0"], inactive: undefined, listsKeyStates: undefined }],
+  ])("of keys that are %j", (states, expected) => {
+    expect(listed(states)).toEqual(expected);
+  });
+
+  test("is absent if the console lists no keys", () => {
+    const seen = fromConsole({ saId: "sa-1", keyIds: undefined }, account);
+    expect([seen.liveKeyIds, seen.listsKeyStates]).toEqual([undefined, undefined]);
+  });
 });
 
 test.each([

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ApiKey } from "../../../../src/api/api-key.ts";
 import { attemptId, describeKey, markerOf } from "../../../../src/controllers/marker.ts";
+import { fromConsole } from "../../../../src/controllers/service-account/rules/account.ts";
 import { auditKeys } from "../../../../src/controllers/service-account/rules/audit.ts";
 import {
   auditConditions,
@@ -64,7 +65,7 @@ function given({
   return snapshotOf(
     {
       object: serviceAccount({ status }),
-      account: { ...account, liveKeyIds: keyIds },
+      account: fromConsole({ saId: "sa-1", keyIds, keyRecords }, account),
       answer: isRead ? { detail: { saId: "sa-1", keyIds, keyRecords } } : undefined,
       apiKeys,
       state: { unnamed },
@@ -86,8 +87,8 @@ const entry = (keyId: string, more: object = {}) => ({
 });
 const naming = (status: object): Given => ({ apiKeys: [apiKey(status)] });
 const open = (changes: object = {}) => naming({ attempt: { ...OPEN, ...changes } });
-const inactive = { records: { sak_1: { status: "inactive" } } };
-const active = { records: { sak_1: { status: "active" } } };
+const inactive = { records: { sak_1: { state: "Inactive" as const } } };
+const active = { records: { sak_1: { state: "Active" as const } } };
 const anHourAgo = toIso8601(NOW - HOUR);
 
 describe("a key in the list is unmanaged", () => {
@@ -239,6 +240,13 @@ describe("the report", () => {
     ["of an expected one", { spec: { unmanagedKeys: "Expect" } }, ok("UnmanagedKeysExpected"), 0],
     ["of one that an ApiKey reports", { records: mark("ci") }, { status: "False" }, 0],
     ["of many", { list: many }, { status: "False" }, 10],
+    ["before the first list is confirmed", { ageMs: 0 }, { status: "Unknown" }, 0],
+    [
+      "of a new key of an account that was managed",
+      { ageMs: 0, status: { conditions: [{ ...READY, type: "KeysManaged" }] } },
+      ok("NoUnmanagedKeys"),
+      0,
+    ],
     ["if keys are not listed", unlisted, { status: "Unknown" }, 0],
     ["without an account", { changes: { account: undefined } }, {}, 0],
   ])("%s", (_, world, condition, events) => {

@@ -11,7 +11,7 @@ import type {
   AccountDone,
   AccountSnapshot,
 } from "../../../../src/controllers/service-account/rules/snapshot.ts";
-import { MINUTE } from "../../../../src/util/time.ts";
+import { DAY, MINUTE, toIso8601 } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
 import {
   access,
@@ -189,6 +189,37 @@ describe("policies that the namespace has no right to leave bound", () => {
     const step = stepOf({ ...seen, spec: retain, done: { cleanedUp: "RetainNotGranted" } });
     expect(step).toMatchObject({ kind: "Released", events: [{ type: "Warning" }] });
     expect(JSON.stringify(step)).toContain("p1, p2, p3 were unbound");
+  });
+});
+
+describe("a syncBindings call that may still take effect", () => {
+  const stepAt = (ms: number, given: Given = {}) => {
+    const unansweredSync = { time: toIso8601(NOW - ms), policyIds: ["pol-late", "pol-kept"] };
+    const bindings = { policyIds: ["pol-kept"], unansweredSync };
+    const object = { ...deleted, status: { saId: "sa-1", bindings } };
+    const answer = { detail: { saId: "sa-1", orgId: "org-1", keyIds: [] } } as const;
+    return stepOf({ account, answer, object, ...given });
+  };
+
+  test.each<[string, number, NonNullable<AccountDone["cleanedUp"]>, string]>([
+    ["holds the object", 9 * MINUTE, "Revoked", "Waiting WaitingForLateCall"],
+    ["does so if no read shows anything", 0, "RevokeUnconfirmed", "Waiting WaitingForLateCall"],
+    ["has a time that is not in the future", -DAY, "Revoked", "Waiting WaitingForLateCall"],
+    ["needs an account", 0, "Deleted", "Released Deleted"],
+    ["is unlikely after ten minutes", 10 * MINUTE, "Revoked", "Released Revoked"],
+  ])("%s", (_, ms, cleanedUp, step) => {
+    const found = stepAt(ms, { done: { cleanedUp } });
+    expect(toText(found)).toBe(step);
+    if (found.kind === "Waiting") expect(found.afterMs).toBeLessThanOrEqual(MINUTE / 2);
+  });
+
+  test("is waited for although policies are retained, and only what was withdrawn goes", () => {
+    const grant = { ...access.grant, retainPolicies: true };
+    const retain = { ...retained, connection: { ok: true, access: { ...access, grant } } } as const;
+    expect(stepAt(MINUTE, retain)).toMatchObject({ kind: "RevokePolicies", only: ["pol-late"] });
+    const done = { cleanedUp: "RetainNotGranted" } as const;
+    expect(toText(stepAt(MINUTE, { ...retain, done }))).toBe("Waiting WaitingForLateCall");
+    expect(toText(stepAt(11 * MINUTE, retain))).toBe("Released Retained");
   });
 });
 

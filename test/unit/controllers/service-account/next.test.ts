@@ -159,6 +159,7 @@ const looked = (detail?: Partial<IamServiceAccount>) => ({
 const ours = { description: describeAccount(undefined, key, attempt.id) };
 const theirs = describeAccount("for", { namespace: "team-b", name: "ci-bot" }, attempt.id);
 const restored = describeAccount("builds", key, attemptId("u0", "a"));
+const own = { description: describeAccount("builds", key, attemptId("u1", "a")) };
 const byHand = { description: "by hand" };
 const now = { attempt: { ...attempt, startTime: NOW }, done: { announced: attempt.id } };
 const imported = { spec: { saId: "sa-1" } };
@@ -195,6 +196,8 @@ test.each<Case>([
   ["an import from any project", { ...imported, ...answer(moved) }, "RecordAccount Imported"],
   ["an account that vanished is not created again", looked(), "Stalled ServiceAccountGone"],
   ["an account of another name", looked({ name: "other" }), "Stalled ServiceAccountMismatch"],
+  ["an account of another name with its own marker", looked({ name: "other", ...own }), "Settled"],
+  ["a name in another spelling", looked({ name: "Team-A-CI-Bot " }), "Settled"],
   [
     "an account of another object",
     looked({ description: theirs }),

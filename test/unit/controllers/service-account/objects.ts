@@ -62,6 +62,8 @@ export const account: KnownAccount = {
   origin: "Created",
   consoleURL: "https://console.example.com",
   liveKeyIds: ["sak_1"],
+  inactiveKeyIds: undefined,
+  listsKeyStates: undefined,
 };
 
 export function claimOf(object: ServiceAccount, changes: Partial<Claim> = {}): Claim {
@@ -88,6 +90,7 @@ export function snapshotOf(
     namespaceTerminating: false,
     account: undefined,
     attempt: undefined,
+    unreadableResponse: undefined,
     users: [],
     accountCount: 1,
     apiKeys: [],

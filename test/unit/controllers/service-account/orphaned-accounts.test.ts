@@ -6,6 +6,8 @@ import {
   orphanedAccounts,
 } from "../../../../src/controllers/service-account/rules/orphaned-accounts.ts";
 import type { AccountSnapshot } from "../../../../src/controllers/service-account/rules/snapshot.ts";
+import type { IamServiceAccount } from "../../../../src/iam/model.ts";
+import type { ObjectKey } from "../../../../src/kube/resource.ts";
 import { DAY, HOUR, MINUTE, toIso8601 } from "../../../../src/util/time.ts";
 import { account, key, NOW, serviceAccount, snapshotOf } from "./objects.ts";
 
@@ -29,6 +31,11 @@ describe("an account is orphaned", () => {
     ["as before, without a list", known, ["sa-3"]],
     ["until another object names it", { ...known, namedAccounts: new Set(["sa-3"]) }, []],
     ["until a list lacks it", { ...known, markedAccounts: [] }, []],
+    [
+      "if it has the object's name and no description",
+      { markedAccounts: [marked("sa-2", "")] },
+      ["sa-2"],
+    ],
   ])("%s", (_, changes, expected) => {
     const found = orphanedAccounts(snapshotOf({ account, ...changes }), NOW) ?? [];
     expect(found.map(({ saId }) => saId)).toEqual(expected);
@@ -45,6 +52,17 @@ describe("an account is orphaned", () => {
     expect(found?.map(({ observedTime }) => observedTime)).toEqual([NOW - 5_000, NOW]);
     const notes = orphanedAccountEvents(snapshot, found).map(({ event }) => event.note);
     expect(notes).toEqual([expect.stringContaining("sa-3")]);
+  });
+
+  test.each([
+    [description, "Description", "was also created for this object"],
+    ["", "Name", "another person or program created it"],
+  ])("by the description %j: %s", (text, evidence, said) => {
+    const snapshot = snapshotOf({ account, markedAccounts: [marked("sa-2", text)] });
+    const found = orphanedAccounts(snapshot, NOW);
+    expect(found?.map((each) => each.evidence)).toEqual([evidence]);
+    const [told] = orphanedAccountEvents(snapshot, found);
+    expect(told?.event.note).toContain(said);
   });
 });
 
@@ -99,12 +117,26 @@ test("a list enqueues the objects that its accounts name, once for each change",
   const accounts = new MarkedAccounts(({ name }) => void enqueued.push(name));
   expect(accounts.of("c", key)).toBeUndefined();
   const list = [marked("sa-1"), marked("sa-2"), marked("sa-3", "by hand")];
-  const isNamed = (saId: string) => saId === "sa-1";
-  accounts.note("c", list, isNamed);
+  const stranger = "k8s team-b/ci-bot#x-1";
+  const objects = {
+    isNamed: (saId: string) => saId === "sa-1",
+    isUser: ({ namespace }: ObjectKey) => namespace === key.namespace,
+    namesakesOf: ({ name }: IamServiceAccount) => (name === "ci" ? [key] : []),
+  };
+  accounts.note("c", [...list, { saId: "sa-4", description: stranger }], objects);
   expect(accounts.of("c", key)).toEqual([marked("sa-2")]);
-  accounts.note("c", [...list], isNamed);
+  accounts.note("c", [...list], objects);
   expect(enqueued).toEqual([key.name]);
-  accounts.note("c", [], isNamed);
+  accounts.note("c", [], objects);
   expect(accounts.of("c", key)).toEqual([]);
+  const silent = ["sa-1", "sa-2", "sa-3"].map((saId) => ({ saId, name: "ci" }));
+  accounts.note("c", [...silent, { saId: "sa-4", name: "other" }], objects);
+  expect(accounts.of("c", key)).toEqual([marked("sa-2", ""), marked("sa-3", "")]);
+  accounts.note("c", [...silent, marked("sa-5")], objects);
+  expect(accounts.of("c", key)).toEqual([marked("sa-5")]);
   expect(accounts.of("another", key)).toBeUndefined();
+  accounts.lists.noteList("c", NOW);
+  accounts.forget("c");
+  expect(accounts.lists.of("c", NOW + HOUR).listTime).toBe(NOW + HOUR);
+  expect(accounts.of("c", key)).toBeUndefined();
 });

@@ -57,6 +57,7 @@ test.each<[string, readonly IamServiceAccount[], string, Given?]>([
     "Unclear sa-1 sa-2",
     { claimed: "sa-1" },
   ],
+  ["one in another spelling", [listed("sa-1", { name: "Team-A-CI-Bot" })], "Found sa-1"],
   ["two of a name are ambiguous", [listed("sa-1"), described("sa-2", "")], "Unclear sa-1 sa-2"],
   [
     "a forged attempt takes no account without a description, if the console shows descriptions",
@@ -79,6 +80,21 @@ test.each<[string, readonly IamServiceAccount[], string, Given?]>([
 test.each<[string, readonly IamServiceAccount[], string]>([
   ["a free name is free", [listed("sa-1", { name: "x" })], "Nothing"],
   ["the object's own, if its status was lost", [described("sa-1")], "Found sa-1"],
+  [
+    "the object's own in another spelling",
+    [{ ...described("sa-2"), name: "CI-BOT" }],
+    "Found sa-2",
+  ],
+  [
+    "in another spelling, without a description",
+    [listed("sa-1", { name: "Team-A-CI-Bot " })],
+    "Unclear sa-1",
+  ],
+  [
+    "another spelling, made for another object",
+    [{ ...described("sa-1", byHand), name: "Team-A-CI-Bot" }],
+    "Nothing",
+  ],
   ["of an earlier object of that name", [described("sa-1", ofAttempt("u0", "a"))], "Unclear sa-1"],
   ["made by hand", [listed("sa-1"), described("sa-2", byHand)], "Unclear sa-1 sa-2"],
 ])("an existing account: %s", (_, listing, expected) => {

@@ -26,6 +26,7 @@ function reportOf({ seen, spec, done = {}, state }: Given, outcome: Outcome) {
   return report({ snapshot: snapshotOf(seen, spec), done }, outcome, at, state);
 }
 
+const waits = reconciling("X", "y");
 const settled = { kind: "Settled" } as const;
 const suspended = { kind: "Suspended" } as const;
 
@@ -51,6 +52,25 @@ test.each<[string, readonly string[] | undefined, number | undefined, string | u
   const reported = objects[0]?.status as ServiceAccountStatus;
   expect(reported).toMatchObject({ saId: "sa-1" });
   expect(reported.lastKeyListTime).toBe(time);
+});
+
+test.each([
+  ["names no account", undefined, { resourceVersion: "7" }],
+  ["names the account", account, {}],
+])("a status that %s is written over the version read, or over any", (_, known, write) => {
+  const object = serviceAccount({ metadata: { resourceVersion: "7" } });
+  const { objects } = reportOf({ seen: { object, account: known } }, waits);
+  expect(objects[0]?.write).toEqual(write);
+});
+
+test("the time of a key list that lies in the future is corrected", () => {
+  const future = { ...status, lastKeyListTime: toIso8601(NOW + 60_000_000) };
+  const seen = { object: serviceAccount({ status: future }), account };
+  const { objects } = reportOf(
+    { seen: { ...seen, account: { ...account, liveKeyIds: ["sak_1"] } } },
+    settled,
+  );
+  expect(objects[0]?.status).toMatchObject({ lastKeyListTime: now });
 });
 
 test("a look is remembered, and repeated sooner where the account is not in order", () => {
@@ -175,7 +195,7 @@ test("a cleanup is blocked from its first failure until something else holds it 
   const blocked = (seen: Partial<AccountSnapshot>) => {
     const [object] = reportOf({ seen, done: { failure } }, failure).objects;
     if (object === undefined) throw new Error("nothing is reported");
-    return findCondition(statusOf(object, NOW).conditions, "CleanupBlocked");
+    return findCondition(statusOf(object, { now: NOW }).conditions, "CleanupBlocked");
   };
   const first = blocked({ object: deleted, account });
   expect(first).toMatchObject({ status: "True", reason: "Unavailable" });

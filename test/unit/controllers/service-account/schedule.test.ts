@@ -1,7 +1,9 @@
 /** How often accounts are read from the console: within the interval, and within a fifth of the connection's rate limit. */
 import { describe, expect, test } from "vitest";
+import { AccountLists } from "../../../../src/controllers/service-account/account-lists.ts";
 import {
   nextListTime,
+  nextReadTime,
   readTimeAfter,
 } from "../../../../src/controllers/service-account/rules/read-schedule.ts";
 import type {
@@ -92,6 +94,31 @@ describe("accounts are read", () => {
     expect(mean(rates(fleet, 6 * HOUR))).toBeLessThanOrEqual(4);
     const few = readTimes({ accounts: 100, unready: 1 }, HOUR);
     expect(longestGap(few)).toBeLessThanOrEqual(MINUTE);
+  });
+});
+
+describe("after the clock was set back", () => {
+  test("an account is read at once", () => {
+    const lastRead = { startTime: NOW + DAY, nextTime: NOW + DAY + 5 * MINUTE } as AccountRead;
+    expect(nextReadTime(snapshotOf({ state: { lastRead } }), NOW)).toBe(NOW);
+    const recent = { startTime: NOW, nextTime: NOW + 5 * MINUTE } as AccountRead;
+    expect(nextReadTime(snapshotOf({ state: { lastRead: recent } }), NOW)).toBe(NOW + 5 * MINUTE);
+  });
+
+  test("all accounts are listed when they would be if the last list had just been made", () => {
+    const lists = new AccountLists();
+    lists.noteCreation("c", NOW + DAY);
+    lists.noteList("c", NOW + DAY);
+    expect(lists.beginAudit("c", NOW, false)).toBe(false);
+    expect(lists.beginAudit("c", NOW + 15 * MINUTE, false)).toBe(true);
+    expect(lists.beginAudit("c", NOW + 16 * MINUTE, false)).toBe(false);
+    expect(lists.beginAudit("c", NOW + 15 * MINUTE + DAY, false)).toBe(true);
+  });
+
+  test("orphaned accounts are listed at once, and an attempt is followed up", () => {
+    const state = { listTime: NOW + DAY };
+    expect(nextListTime(snapshotOf({ state, ...orphaned }), NOW)).toBe(NOW);
+    expect(nextListTime(snapshotOf({ state, recoveryTime: NOW }), NOW)).toBe(NOW + MINUTE);
   });
 });
 

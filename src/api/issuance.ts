@@ -1,0 +1,12 @@
+/** The condition IssuanceAllowed of an ApiKey: whether the next key can be issued. */
+import type { Condition } from "./conditions.ts";
+
+/** The condition that is False while the next key cannot be issued. */
+export const ISSUANCE_ALLOWED = "IssuanceAllowed";
+
+const PAUSES: ReadonlySet<string> = new Set(["Suspended", "PlanOnly"]);
+
+/** Whether a person has asked the operator to issue no key for now. */
+export function isPaused({ status, reason }: Pick<Condition, "status" | "reason">): boolean {
+  return status === "False" && PAUSES.has(reason);
+}

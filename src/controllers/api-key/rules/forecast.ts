@@ -1,0 +1,75 @@
+/** Whether the next key can be issued, by the rules that issue it, and what the condition says about that. Pure. */
+import { findCondition } from "../../../api/conditions.ts";
+import { ISSUANCE_ALLOWED } from "../../../api/issuance.ts";
+import type { ClockReading } from "../../frame/clock-reading.ts";
+import { firstFinding, type Outcome, type Waiting } from "../../frame/rules/outcome.ts";
+import { ONLY_PLANS, PLAN_ONLY } from "../../frame/rules/plan-only.ts";
+import type { KindCondition } from "../../frame/rules/report.ts";
+import { blocks, SECRET_IMMUTABLE } from "./blocks.ts";
+import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
+
+/** The need that the forecast is about. */
+const NEXT_KEY: KeyNeed = { reason: "RotationDue", message: "The key is to be renewed." };
+
+/**
+ * The condition that says whether the next key can be issued when it is due. A block that ends with time does not
+ * count before a key is needed. Absent while the object is being deleted; unchanged if the run shows nothing about it.
+ */
+export function issuanceAllowed(
+  snapshot: ApiKeySnapshot,
+  outcome: Outcome,
+  at: ClockReading,
+): KindCondition | undefined {
+  const type = ISSUANCE_ALLOWED;
+  if (snapshot.self.deletingSince !== undefined) return { type };
+  const stop = stopOfNextKey(snapshot, outcome, at);
+  if (stop === UNKNOWN) return undefined;
+  if (stop !== undefined) return notAllowed(stop);
+  const message = "The operator can issue a key when it is due.";
+  return { type, status: "True", reason: "Allowed", message };
+}
+
+/** The condition of an object whose next key cannot be issued. */
+export function notAllowed({ reason, message }: KeyNeed): KindCondition {
+  return { type: ISSUANCE_ALLOWED, status: "False", reason, message };
+}
+
+const UNKNOWN = "Unknown";
+
+function stopOfNextKey(
+  snapshot: ApiKeySnapshot,
+  outcome: Outcome,
+  at: ClockReading,
+): KeyNeed | typeof UNKNOWN | undefined {
+  // A failed run proves nothing.
+  if (outcome.kind === "Failed") return UNKNOWN;
+  if (outcome.kind === "Waiting" && outcome.condition === ISSUANCE_ALLOWED) return outcome;
+  if (outcome.kind === "Suspended") return SUSPENDED;
+  if (snapshot.isPlanned) return PLANNED;
+  const block = firstFinding(blocks, snapshot, at, NEXT_KEY);
+  if (block !== undefined) return judge(snapshot, block);
+  return isStillImmutable(snapshot) ? UNKNOWN : undefined;
+}
+
+const SUSPENDED: KeyNeed = {
+  reason: "Suspended",
+  message: "spec.suspend is true: the key is not renewed until it is false.",
+};
+
+const PLANNED: KeyNeed = {
+  reason: PLAN_ONLY,
+  message: `${ONLY_PLANS}: the key is not renewed.`,
+};
+
+function judge({ account }: ApiKeySnapshot, block: Waiting): KeyNeed | typeof UNKNOWN | undefined {
+  // A process that has just started knows no connection yet.
+  if (block.reason === "ConnectionNotReady") return UNKNOWN;
+  const endsWithTime = account.kind === "Ready" && block.state === "Reconciling";
+  return endsWithTime ? undefined : block;
+}
+
+/** Only a read of the whole Secret shows whether it is immutable. */
+function isStillImmutable({ object, target }: ApiKeySnapshot): boolean {
+  const before = findCondition(object.status?.conditions, ISSUANCE_ALLOWED);
+  return target.kind === "Unread" && before?.reason === SECRET_IMMUTABLE;
+}

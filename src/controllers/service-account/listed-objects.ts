@@ -1,0 +1,41 @@
+/** The stored objects that a list of accounts is compared with. */
+import type { ServiceAccount } from "../../api/service-account.ts";
+import type { IamServiceAccount } from "../../iam/model.ts";
+import { keyOf, type ObjectKey } from "../../kube/resource.ts";
+import { connectionKey } from "../connection-key.ts";
+import type { Caches } from "../frame/context.ts";
+import { indexes } from "../indexes.ts";
+import { serviceAccountType } from "../resource-types.ts";
+import { refOf } from "./claims.ts";
+import type { ListedObjects } from "./marked-accounts.ts";
+import { desiredAccount } from "./rules/desired-account.ts";
+import { isInPlace } from "./rules/recovery.ts";
+import type { AccountSnapshot } from "./rules/snapshot.ts";
+
+/** `connection` is the usable connection of the list, with its key `place`. */
+export function listedObjects(
+  place: string,
+  connection: AccountSnapshot["connection"],
+  caches: Caches,
+): ListedObjects {
+  const objects = caches.of(serviceAccountType);
+  let created: ReadonlyMap<string, readonly ServiceAccount[]> | undefined;
+  const desired = (object: ServiceAccount) =>
+    desiredAccount({ object, spec: object.spec ?? {}, connection });
+  return {
+    isNamed: (saId) => objects.countByIndex(indexes.saId, saId) > 0,
+    isUser: (key) => {
+      const user = objects.get(key);
+      return user !== undefined && connectionKey(refOf(user), key.namespace) === place;
+    },
+    namesakesOf: (account: IamServiceAccount): readonly ObjectKey[] => {
+      created ??= Map.groupBy(
+        objects.byIndex(indexes.connection, place).filter(({ spec }) => spec?.saId === undefined),
+        (object) => desired(object).name,
+      );
+      return (created.get(account.name ?? "") ?? [])
+        .filter((object) => isInPlace(account, desired(object)))
+        .map(keyOf);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** PolicyBindings whose policies are not, or not only, what is bound. */
+import { expect, test } from "vitest";
+import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
+import { describeBound } from "../../../../src/controllers/policy-binding/rules/bound-text.ts";
+import { report } from "../../../../src/controllers/policy-binding/rules/report.ts";
+import { toBindingView } from "../../../../src/controllers/policy-binding/rules/views.ts";
+import { account, bindingOf, listOf, recorded, snapshot } from "./builders.ts";
+
+const grant = { policyIds: ["p1"], withdrawsPolicies: true };
+
+function readinessOf(text: string, live: string) {
+  const who = account(recorded(listOf(live)));
+  const given = snapshot(who, [bindingOf(text)], {
+    source: "Server",
+    live: { readable: true, policyIds: listOf(live) },
+  });
+  const { objects } = report({ snapshot: given, done: {} }, { kind: "Settled" }, undefined);
+  return objects[0]?.readiness;
+}
+
+test("a policy that is not granted is not bound, and the others are", () => {
+  const spec = { serviceAccountRef: { name: "ci-bot" }, policyIds: ["p1", "p2"] };
+  const object = { metadata: { name: "reader", uid: "u" }, spec } as unknown as PolicyBinding;
+  const view = toBindingView(object, { recorded: [], grant, mayRetain: false });
+  expect(view).toMatchObject({ policyIds: ["p1"], refused: ["p2"] });
+});
+
+test.each([
+  ["p1 suspended", "p1", "Ready", "1 policy is bound."],
+  ["p1 suspended, on record: p1 p2", "p1 p2", "Stalled", "not in spec.policyIds: p2."],
+  ["p1 p2 suspended, on record: p1", "p1", "Stalled", "Not bound yet: p2."],
+  ["p1 suspended, on record: p1", "", "Stalled", "Nothing is bound for this object."],
+  ["p1 p2!, on record: p1", "p1", "Stalled", "Bound: p1."],
+])("%s, where the console has %s, is %s: %s", (text, live, state, words) => {
+  const readiness = readinessOf(text, live);
+  expect(readiness?.state).toBe(state);
+  expect(readiness?.message).toContain(words);
+});
+
+test("what an invalid spec names is not compared with what is bound", () => {
+  const problem = { reason: "InvalidSpec", message: "spec.x: wrong.", advice: "" };
+  const view = { ...bindingOf(", on record: p1"), problem };
+  expect(describeBound(["p1"], view, false)).toBe("Bound: p1.");
+});
+
+test("an answer that cannot be read shows nothing of what is bound", () => {
+  expect(describeBound(["p1"], bindingOf("p1 p2"), true)).toMatch(/which are bound is unknown\.$/);
+});
