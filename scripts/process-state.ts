@@ -65,7 +65,7 @@ export const processState: Readonly<Record<string, string>> = {
   "controllers/api-key/attempts.ts AttemptRegistry.#explained": "MAX_EXPLAINED; the oldest goes",
   "controllers/api-key/attempts.ts AttemptRegistry.#surplus": "MAX_EXPLAINED; the oldest goes",
   "runtime/slow-groups.ts SlowGroups.#slow": "MAX_KEPT; the oldest goes",
-  "observability/long-turns.ts LongTurns.#named": "100 pairs of kind and namespace",
+  "util/first-names.ts FirstNames.#names": "100 namespaces, or pairs of kind and namespace",
 
   // What is under way, and what the process itself is made of
   "util/semaphore.ts Semaphore.#waiting": "calls that wait, each in a run",

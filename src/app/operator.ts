@@ -24,6 +24,7 @@ import {
 } from "../kube/leader-election.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { agreedClock } from "../util/agreed-time.ts";
+import { FirstNames } from "../util/first-names.ts";
 import { bareHost } from "../util/host.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
@@ -160,6 +161,7 @@ export function createOperator(given: OperatorOptions): Operator {
         ...(options.sendIam === undefined ? {} : { send: options.sendIam }),
       }),
   });
+  const named = new FirstNames();
   const context: Context = {
     kube: readOnly ? toReportingKube(client) : client,
     caches: cache.caches,
@@ -170,7 +172,10 @@ export function createOperator(given: OperatorOptions): Operator {
     clock,
     random,
     readOnly,
-    memory: new TenantMemory({ onOmitted: (namespace) => metrics.omittedState.inc({ namespace }) }),
+    memory: new TenantMemory({
+      onOmitted: (namespace) =>
+        metrics.omittedState.inc({ namespace: named.has(namespace) ? namespace : "" }),
+    }),
   };
   const set = createControllers({
     ...options,

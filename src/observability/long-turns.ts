@@ -1,5 +1,6 @@
 /** Which reconciles hold up the event loop, and with it the work of all other tenants. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { FirstNames } from "../util/first-names.ts";
 import type { Clock } from "../util/time.ts";
 import type { Tracer } from "../util/trace.ts";
 
@@ -18,7 +19,6 @@ interface LongTurnsOptions {
 /** How long work of one tenant may take without a turn for the others. */
 export const LONGEST_TURN_MS = 50;
 const BEAT_MS = 20;
-const MAX_SERIES = 100;
 const NOBODY: TurnOwner = { controller: "", namespace: "" };
 
 /**
@@ -28,7 +28,7 @@ const NOBODY: TurnOwner = { controller: "", namespace: "" };
 export class LongTurns {
   readonly #options: LongTurnsOptions;
   readonly #owner = new AsyncLocalStorage<TurnOwner>();
-  readonly #named = new Set<string>();
+  readonly #series = new FirstNames();
   #running = 0;
   #isBeating = false;
   #markedAt = 0;
@@ -101,11 +101,8 @@ export class LongTurns {
 
   /** Without the namespace once there are many series. */
   #seriesOf(owner: TurnOwner): TurnOwner {
-    const name = `${owner.controller} ${owner.namespace}`;
-    if (this.#named.size >= MAX_SERIES && !this.#named.has(name))
-      return { controller: owner.controller, namespace: "" };
-    this.#named.add(name);
-    return owner;
+    const { controller, namespace } = owner;
+    return this.#series.has(`${controller} ${namespace}`) ? owner : { controller, namespace: "" };
   }
 }
 

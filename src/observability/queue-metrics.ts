@@ -55,7 +55,7 @@ export function controllerMetrics(registry: Registry) {
     }),
     omittedState: new Counter({
       name: "iam_operator_omitted_state_total",
-      help: "How often the operator did not remember something about an object, because the memory of its namespace was used up. It then makes more calls for the object.",
+      help: "How often the operator did not remember something about an object, because the memory of its namespace was used up. It then makes more calls for the object. After 100 namespaces, further namespaces are not named.",
       labelNames: ["namespace"],
       registers,
     }),

@@ -380,7 +380,11 @@ function excuses(event: WorldEvent): readonly string[] {
       return WISH.slice(1);
     case "Restore":
       // Which keys there were is lost with the rest, when conditions changed, and the lease. A deleted Secret may be back.
-      return ["scenario", "same end", ...LATE, "S8 fence", "S9 nothing left", "S18 quiescence"];
+      // A connection that was corrected may be wrong again, and a pending pair wait for it.
+      return [
+        ...["scenario", "same end", ...LATE, "S8 fence", "S9 nothing left", "S18 quiescence"],
+        "staging removed",
+      ];
     default:
       return [];
   }
