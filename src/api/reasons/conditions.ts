@@ -160,10 +160,11 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
     {
       type: "IssuanceAllowed",
       meaning:
-        "The operator can issue the next key: nothing that stops it is known. A limit that ends with time counts only once a key is needed. The reason may also be that of another condition, such as `Suspended`, `PlanOnly`, `InvalidSpec`, `LifetimeNotGranted` or `ServiceAccountNotFound`.",
+        "Nothing that would stop the next key is known. What only the API server knows, such as an admission policy or a quota, is tried by dry runs once a day, before each issue, and with `kubectl iam reconcile`. A limit that ends with time counts only once a key is needed. The reason may also be that of another condition, such as `Suspended`, `PlanOnly`, `InvalidSpec`, `LifetimeNotGranted` or `ServiceAccountNotFound`.",
       reasons: [
         "SecretImmutable",
         "SecretNotKept",
+        "SecretRejected",
         "UnreadableResponse",
         "BudgetExceeded",
         "NamespaceBudgetExceeded",

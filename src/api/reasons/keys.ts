@@ -67,6 +67,13 @@ export const ofKeys = {
     check: "the mutating policies and webhooks of the cluster that match Secrets.",
     fix: "Exempt the operator's Secrets (label `app.kubernetes.io/managed-by: iam-operator`) from the policy, or declare in `spec.secret` what it sets.",
   },
+  SecretRejected: {
+    meaning:
+      "In a dry run, the API server rejects a write that the next key needs: an admission policy, a webhook or a ResourceQuota forbids it. A key in use goes on; the operator issues no other, because it could not write it.",
+    check:
+      "the message, which quotes the API server. A rotation needs a place for one more Secret, `NAME-next`, while it lasts.",
+    fix: "Exempt the operator's Secrets (label `app.kubernetes.io/managed-by: iam-operator`) from the policy, declare in `spec.secret` what it requires, or raise the quota. Then run `kubectl iam reconcile iamkey/NAME`, or wait for an hour.",
+  },
   SecretImmutable: {
     meaning:
       "The Secret has `immutable: true`, so the API server accepts no other pair. A key in use goes on; the operator issues no other, because it could not write it.",

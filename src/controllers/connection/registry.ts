@@ -19,6 +19,7 @@ import type { Waiting } from "../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../frame/rules/waiting.ts";
 import { clusterConnectionType, connectionType, namespaceType } from "../resource-types.ts";
 import { ALL_RIGHTS, effectiveGrant, isJudged, NO_RIGHTS } from "./rules/effective-grant.ts";
+import { stateFor } from "./rules/next.ts";
 import { createSessions, type Session, type Sessions, type SessionsOptions } from "./sessions.ts";
 
 /**
@@ -26,6 +27,8 @@ import { createSessions, type Session, type Sessions, type SessionsOptions } fro
  * check, so that a restart does not make them show `Ready=False` for a moment.
  */
 const FIRST_CHECK_MS = 5 * SECOND;
+
+const CONNECTION_NOT_READY = "ConnectionNotReady";
 
 type GrantingSpec = ConnectionSpec &
   Partial<Pick<ClusterConnection["spec"], "grants" | "withdrawalGracePeriod">>;
@@ -156,14 +159,13 @@ function notFound(title: string): Refused {
 
 /** The message has only the reason: the details are for users with permission to read the connection. */
 function notReady(title: string, reason: string | undefined): Refused {
-  return refused(
-    reconciling(
-      "ConnectionNotReady",
-      reason === undefined
-        ? `${title} has not logged in yet; check its conditions.`
-        : `${title} is not ready (${reason}); check its conditions.`,
-    ),
-  );
+  if (reason === undefined)
+    return refused(
+      reconciling(CONNECTION_NOT_READY, `${title} has not logged in yet; check its conditions.`),
+    );
+  const message = `${title} is not ready (${reason}); check its conditions.`;
+  const state = stateFor(reason);
+  return refused({ kind: "Waiting", state, reason: CONNECTION_NOT_READY, message });
 }
 
 function suspended(title: string): Refused {

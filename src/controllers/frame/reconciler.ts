@@ -1,5 +1,6 @@
 /** The single reconcile loop of all kinds: parse, observe, (next, step)*, report; also for deletions. */
 import { isPlanOnly } from "../../api/plan-only.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
 import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result, Run } from "../../runtime/result.ts";
@@ -17,7 +18,7 @@ import { rejectSpec, reportFailure, reportOutcome, writeStatusNow } from "./repo
 import { isReleased } from "./rules/next-step.ts";
 import { PartialFailure } from "./rules/outcome.ts";
 import { plannedOutcome } from "./rules/plan-only.ts";
-import type { KindTypes, Performed, Progress, RunContext } from "./run-context.ts";
+import type { DryRun, KindTypes, Performed, Progress, RunContext } from "./run-context.ts";
 import { RunSessions } from "./run-sessions.ts";
 import { runSteps } from "./run-steps.ts";
 import { type Step, stepOf } from "./steps.ts";
@@ -120,7 +121,7 @@ function createRunContext<K extends KindTypes>(
     clock: agreedClock(context.clock, () => ({ console: sessions.consoleTime })),
     connections: sessions,
     console: (session, options) => sessions.client(session, options),
-    tryCreate: (type, object) => context.kube.create(type, object, { dryRun: true, signal }),
+    dryRun: dryRunOf(context.kube, signal),
     isPlan: false,
     signal,
     reportSignal,
@@ -132,6 +133,14 @@ function createRunContext<K extends KindTypes>(
     writeStatus: (progress, outcome) => writeStatusNow(kind, progress, run, outcome),
   };
   return run;
+}
+
+function dryRunOf(kube: KubeClient, signal: AbortSignal): DryRun {
+  const options = { dryRun: true, signal };
+  return {
+    create: (type, object) => kube.create(type, object, options),
+    mergePatch: (type, key, patch) => kube.mergePatch(type, key, patch, options),
+  };
 }
 
 /** One run over a complete object that may need work. */

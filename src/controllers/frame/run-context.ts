@@ -3,7 +3,7 @@ import type { IamClient } from "../../iam/client/client.ts";
 import type { IamReader } from "../../iam/client/reader.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { KubeReader } from "../../kube/client/reader.ts";
-import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import type { KubeObject, ObjectKey, ResourceType } from "../../kube/resource.ts";
 import type { Run } from "../../runtime/result.ts";
 import type { Connections, Context } from "./context.ts";
 import type { StatusWriteContext } from "./publish.ts";
@@ -44,12 +44,8 @@ export interface ReadContext<K extends KindTypes>
   readonly connections: Connections;
   /** The console of a session that this run has resolved. */
   console(session: number, options?: ConsoleOptions): IamReader;
-  /**
-   * Asks the API server whether it would accept a new object, and how it would store it; rejects if it would not. Absent
-   * in a plan: the user of a
-   * plan may not have permission to create objects.
-   */
-  readonly tryCreate?: <T extends KubeObject>(type: ResourceType<T>, object: T) => Promise<T>;
+  /** Absent in a plan: the user of a plan may not have permission to write objects. */
+  readonly dryRun?: DryRun;
   /** Whether this run only plans. */
   readonly isPlan: boolean;
   /**
@@ -59,6 +55,16 @@ export interface ReadContext<K extends KindTypes>
   readonly signal: AbortSignal;
   /** The object's current process state; `undefined` if there is none yet. */
   readonly state: K["State"] | undefined;
+}
+
+/** Asks the API server whether it would accept a write, and how it would store it; rejects if it would not. */
+export interface DryRun {
+  create<T extends KubeObject>(type: ResourceType<T>, object: T): Promise<T>;
+  mergePatch<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: object,
+  ): Promise<T>;
 }
 
 export interface ConsoleOptions {

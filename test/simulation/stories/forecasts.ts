@@ -10,7 +10,10 @@ import {
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
-import { MINUTE } from "../../../src/util/time.ts";
+import { DAY, HOUR, MINUTE } from "../../../src/util/time.ts";
+import { forbidden } from "../../support/api-server/failure.ts";
+import { treeAt } from "../../support/api-server/tree.ts";
+import { OPERATOR_NAMESPACE } from "../places.ts";
 import { ACCOUNT, inNamespace } from "../scenarios.ts";
 import { grant, granting } from "./in-console.ts";
 import { type Story, type StoryWorld, unready } from "./story.ts";
@@ -39,6 +42,13 @@ const stops: readonly Omit<Circumstance, "allows">[] = [
   {
     what: "the connection is suspended",
     arrange: (world) => world.change(clusterConnectionType, "default", { suspend: true }),
+  },
+  {
+    what: "the console rejects the connection's login",
+    arrange: (world) => {
+      const stringData = { password: "wrong" };
+      world.sim.patch(secretType, "console-login", { stringData }, undefined, OPERATOR_NAMESPACE);
+    },
   },
   { what: "the grant is gone", arrange: (world) => grant(world, "Nothing") },
   {
@@ -100,8 +110,28 @@ const noMatter: readonly Omit<Circumstance, "allows">[] = [
   },
 ];
 
+/** Refuses the operator's Secrets of this name from now on, like an admission policy. */
+function refuse(world: StoryWorld, name: string): void {
+  const { kube } = world.sim;
+  kube.admission.push(({ kind }, object) => {
+    const isNamed = kind.type.kind === "Secret" && treeAt(object, "metadata").name === name;
+    if (isNamed && kube.actor === "operator") throw forbidden("no");
+  });
+}
+
+/** What only a rehearsal shows. */
+const unseen: readonly Omit<Circumstance, "allows">[] = [
+  { what: "a policy refuses the pending Secret", arrange: (world) => refuse(world, "ci-next") },
+  { what: "a policy refuses a change of its Secret", arrange: (world) => refuse(world, "ci") },
+  {
+    what: "a Secret has the name of the pending Secret",
+    arrange: (world) =>
+      world.sim.create(secretType, { metadata: inNamespace("ci-next"), data: {} }),
+  },
+];
+
 export const circumstances: readonly Circumstance[] = [
-  ...stops.map((each) => ({ ...each, allows: false })),
+  ...[...stops, ...unseen].map((each) => ({ ...each, allows: false })),
   ...noMatter.map((each) => ({ ...each, allows: true })),
 ];
 
@@ -115,6 +145,7 @@ const OF_MEDDLING = [
   "S2 no gap",
   "S10 completeness",
   "S11 S20 releases",
+  "staging removed",
 ];
 
 export function forecastStory(...situation: readonly Circumstance[]): Story {
@@ -127,6 +158,7 @@ export function forecastStory(...situation: readonly Circumstance[]): Story {
       await world.begin({ connection: granting({}) });
       // A missing account cannot be changed any more.
       for (const { arrange } of situation.toReversed()) arrange(world);
+      world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
       await world.pass(NOTICED_MS);
       const said = world.condition(apiKeyType, "ci", "IssuanceAllowed");
       const forecast = `${said?.status} ${said?.reason}: ${said?.message}`;
@@ -144,8 +176,45 @@ export function forecastStory(...situation: readonly Circumstance[]): Story {
   );
 }
 
+function forecastOf(world: StoryWorld) {
+  const { status, reason } = world.condition(apiKeyType, "ci", "IssuanceAllowed") ?? {};
+  return [status, reason];
+}
+
 export const forecastStories: readonly Story[] = [
   forecastStory(),
+  unready(
+    "a policy that comes later is foreseen within a day, and so is its end",
+    async (world) => {
+      await world.begin();
+      refuse(world, "ci-next");
+      await world.pass(DAY + HOUR);
+      world.expect("it is foreseen", forecastOf(world), ["False", "SecretRejected"]);
+      world.happens({ kind: "Kill" });
+      await world.pass(MINUTE);
+      world.expect("a start forgets nothing", forecastOf(world), ["False", "SecretRejected"]);
+      world.sim.kube.admission.pop();
+      await world.pass(DAY + HOUR);
+      world.expect("so is its end", forecastOf(world), ["True", "Allowed"]);
+      world.expect("no other key is issued", world.issued, 1);
+    },
+  ),
+  unready("a policy that allows what is declared now is noticed at once", async (world) => {
+    await world.begin();
+    world.sim.kube.admission.push(({ kind }, object) => {
+      const { labels = {} } = treeAt(object, "metadata");
+      if (kind.type.kind === "Secret" && !("team" in (labels as object))) throw forbidden("no");
+    });
+    world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
+    await world.pass(MINUTE);
+    world.expect("it is foreseen", forecastOf(world), ["False", "SecretRejected"]);
+    world.change(apiKeyType, "ci", { secret: { labels: { team: "a" } } });
+    await world.pass(MINUTE);
+    world.expect("and its end", forecastOf(world), ["True", "Allowed"]);
+    world.rotate("now");
+    await world.pass(MINUTE);
+    world.expect("both Secrets have the label", world.issued, 2);
+  }),
   ...circumstances.map((one) => forecastStory(one)),
   unready("an immutable Secret is not forgotten by runs that do not read it", async (world) => {
     await world.begin();

@@ -20,7 +20,7 @@ import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import { isUsable } from "./readiness.ts";
 import { reservedMetadataBlocks } from "./reserved-metadata.ts";
 import { liveKeyCap, safetyLimit } from "./schedule.ts";
-import type { ApiKeySnapshot, KeyNeed, VainAttempts } from "./snapshot.ts";
+import type { ApiKeySnapshot, KeyNeed, UnkeptSecret, VainAttempts } from "./snapshot.ts";
 import type { KeyStatus, OrphanedKey } from "./status.ts";
 
 /** The reason of a Secret that takes no other pair. */
@@ -72,16 +72,17 @@ function accountIsNotReady({ account }: ApiKeySnapshot): Waiting | undefined {
   return account.kind === "Ready" ? undefined : { ...account, condition: ISSUANCE_ALLOWED };
 }
 
-/** If two ApiKeys name the same Secret, the second ApiKey is issued no key that it could not deliver. */
-function secretIsClaimed({ otherClaim, target }: ApiKeySnapshot): Waiting | undefined {
-  if (otherClaim === undefined || target.kind === "Ours" || target.kind === "Unread")
-    return undefined;
+/** If two ApiKeys use a Secret of the same name, the second ApiKey is issued no key that it could not deliver. */
+function secretIsClaimed({ self, spec, otherClaim, target }: ApiKeySnapshot): Waiting | undefined {
+  if (otherClaim === undefined) return undefined;
   const { apiKey, secretName } = otherClaim;
+  const isTarget = secretName === secretNameOf(self.name, spec);
+  if (isTarget && (target.kind === "Ours" || target.kind === "Unread")) return undefined;
   return blocked(
     "Stalled",
     {
       reason: "SecretConflict",
-      message: `Secret ${secretName} belongs to ApiKey ${apiKey}, which names the same Secret. Delete this ApiKey, or create it again with another spec.secret.name.`,
+      message: `Secret ${secretName} belongs to ApiKey ${apiKey}: an ApiKey uses the Secret that it names, and for a new key a Secret with -next after that name. Delete this ApiKey, or create it again with another spec.secret.name.`,
     },
     CLAIM_CHECK_MS,
   );
@@ -116,7 +117,7 @@ function conflictAdvice(
   return `${again}; or let the operator overwrite the Secret: ${steps.join(", and ")}.`;
 }
 
-function stagingConflict({ self, spec, staging }: ApiKeySnapshot): Waiting | undefined {
+export function stagingConflict({ self, spec, staging }: ApiKeySnapshot): Waiting | undefined {
   if (staging.kind !== "Foreign") return undefined;
   return blocked("Stalled", {
     reason: "SecretConflict",
@@ -135,16 +136,13 @@ function secretIsImmutable({ self, spec, target }: ApiKeySnapshot): Waiting | un
 }
 
 /** Found by a dry run, so it is tried again at intervals. */
-export function pairIsNotKept({ self, spec }: ApiKeySnapshot, what: string): Waiting {
-  const name = stagingName(secretNameOf(self.name, spec));
-  return blocked(
-    "Stalled",
-    {
-      reason: SECRET_NOT_KEPT,
-      message: `In a dry run, the API server stores Secret ${name} with a different ${what} than the operator writes, so a new key could not be delivered, and none is issued: probably an admission policy or webhook of the cluster changes it. Exempt the operator's Secrets from the policy.`,
-    },
-    CLAIM_CHECK_MS,
-  );
+export function pairIsNotKept(unkept: UnkeptSecret): Waiting {
+  const why = { reason: SECRET_NOT_KEPT, message: describeUnkept(unkept) };
+  return blocked("Stalled", why, CLAIM_CHECK_MS);
+}
+
+export function describeUnkept({ name, what }: UnkeptSecret): string {
+  return `In a dry run, the API server stores Secret ${name} with a different ${what} than the operator writes, so a new key could not be delivered, and none is issued: probably an admission policy or webhook of the cluster changes it. Exempt the operator's Secrets from the policy.`;
 }
 
 function lifetimeIsNotGranted({ spec, account }: ApiKeySnapshot): Waiting | undefined {

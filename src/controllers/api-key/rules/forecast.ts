@@ -6,6 +6,8 @@ import { firstFinding, type Outcome, type Waiting } from "../../frame/rules/outc
 import { ONLY_PLANS, PLAN_ONLY } from "../../frame/rules/plan-only.ts";
 import type { KindCondition } from "../../frame/rules/report.ts";
 import { blocks, SECRET_IMMUTABLE } from "./blocks.ts";
+import { SECRET_NOT_KEPT } from "./not-kept.ts";
+import { SECRET_REJECTED } from "./rehearsal.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
 
 /** The need that the forecast is about. */
@@ -25,7 +27,7 @@ export function issuanceAllowed(
   const stop = stopOfNextKey(snapshot, outcome, at);
   if (stop === UNKNOWN) return undefined;
   if (stop !== undefined) return notAllowed(stop);
-  const message = "The operator can issue a key when it is due.";
+  const message = "Nothing that would stop the next key is known.";
   return { type, status: "True", reason: "Allowed", message };
 }
 
@@ -41,14 +43,15 @@ function stopOfNextKey(
   outcome: Outcome,
   at: ClockReading,
 ): KeyNeed | typeof UNKNOWN | undefined {
-  // A failed run proves nothing.
-  if (outcome.kind === "Failed") return UNKNOWN;
+  const { rehearsal } = snapshot;
+  // A failed run proves nothing else.
+  if (outcome.kind === "Failed") return rehearsal?.stop ?? UNKNOWN;
   if (outcome.kind === "Waiting" && outcome.condition === ISSUANCE_ALLOWED) return outcome;
   if (outcome.kind === "Suspended") return SUSPENDED;
   if (snapshot.isPlanned) return PLANNED;
   const block = firstFinding(blocks, snapshot, at, NEXT_KEY);
   if (block !== undefined) return judge(snapshot, block);
-  return isStillImmutable(snapshot) ? UNKNOWN : undefined;
+  return rehearsal?.stop ?? (isStillUnknown(snapshot) ? UNKNOWN : undefined);
 }
 
 const SUSPENDED: KeyNeed = {
@@ -62,14 +65,23 @@ const PLANNED: KeyNeed = {
 };
 
 function judge({ account }: ApiKeySnapshot, block: Waiting): KeyNeed | typeof UNKNOWN | undefined {
-  // A process that has just started knows no connection yet.
-  if (block.reason === "ConnectionNotReady") return UNKNOWN;
+  // The connection has not logged in yet, as after each start of the process, or its console does not respond.
+  if (block.reason === "ConnectionNotReady" && block.state === "Reconciling") return UNKNOWN;
   const endsWithTime = account.kind === "Ready" && block.state === "Reconciling";
   return endsWithTime ? undefined : block;
 }
 
-/** Only a read of the whole Secret shows whether it is immutable. */
-function isStillImmutable({ object, target }: ApiKeySnapshot): boolean {
+const SHOWN_BY_REHEARSALS: ReadonlySet<string | undefined> = new Set([
+  SECRET_REJECTED,
+  SECRET_NOT_KEPT,
+  "SecretConflict",
+]);
+
+/** Only a read of the whole Secret shows whether it is immutable, and only a rehearsal what the API server accepts. */
+function isStillUnknown({ object, target, rehearsal }: ApiKeySnapshot): boolean {
   const before = findCondition(object.status?.conditions, ISSUANCE_ALLOWED);
-  return target.kind === "Unread" && before?.reason === SECRET_IMMUTABLE;
+  return (
+    (target.kind === "Unread" && before?.reason === SECRET_IMMUTABLE) ||
+    (rehearsal?.generation === undefined && SHOWN_BY_REHEARSALS.has(before?.reason))
+  );
 }

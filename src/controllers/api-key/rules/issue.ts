@@ -37,8 +37,10 @@ export function prepareIssue(
   if (block !== undefined) return block;
   if (snapshot.target.kind === "Unlisted") return { kind: "ReadTarget" };
   if (done.precheck === undefined) return { kind: "Precheck" };
-  const { notKept } = done.precheck;
-  if (notKept !== undefined) return pairIsNotKept(snapshot, notKept);
+  const { notKept, refusal } = done.precheck;
+  if (notKept !== undefined) return pairIsNotKept(notKept);
+  // It fails the run, but the key in use comes first.
+  if (refusal !== undefined) return undefined;
   const check = lastCheck(need, snapshot, done);
   if (check !== undefined) return check;
   const { knownKeyIds } = done.precheck;

@@ -9,6 +9,7 @@ import type { Timing } from "../timing.ts";
 import { isConverged } from "./consumers.ts";
 import { needs } from "./needs.ts";
 import { isNotKept } from "./not-kept.ts";
+import { isRehearsalDue } from "./rehearsal.ts";
 import { isDelivered, isStillDeclared, renderingOf } from "./rendering.ts";
 import { overlapEnd } from "./schedule.ts";
 import type { ActionOf, ApiKeyProgress, ApiKeyStep, ReadyAccount } from "./snapshot.ts";
@@ -27,6 +28,7 @@ export function readTarget(
     firstFinding(needs, snapshot, at, timing) === undefined &&
     snapshot.keysBeforeRestore.length === 0 &&
     !isCheckDue(snapshot, at, timing) &&
+    !isRehearsalDue(snapshot, at) &&
     dueRetirement(progress, at) === undefined &&
     isStillDeclared(snapshot, certainTime(at));
   return isAtRest ? undefined : { kind: "ReadTarget" };

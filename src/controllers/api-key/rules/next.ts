@@ -27,6 +27,7 @@ import { carryOutIntent, prepareIssue } from "./issue.ts";
 import { readTarget, renderSecret, retire } from "./maintenance.ts";
 import { reportNotKept } from "./not-kept.ts";
 import { recoverAttempt } from "./recovery.ts";
+import { rehearse } from "./rehearsal.ts";
 import { reportReservedMetadata } from "./reserved-metadata.ts";
 import type { ApiKeyDone, ApiKeyProgress, ApiKeyStep } from "./snapshot.ts";
 import { verifyCurrent } from "./verification.ts";
@@ -56,6 +57,7 @@ const maintenance: readonly ApiKeyRule[] = [
   renderSecret,
   verifyCurrent,
   retire,
+  rehearse,
   reportNotKept,
   reportReservedMetadata,
 ];
@@ -70,8 +72,11 @@ export function next(progress: ApiKeyProgress, at: ClockReading, timing: Timing)
   return failRun(progress.done) ?? step ?? care ?? { kind: "Settled" };
 }
 
-/** A key that the console did not revoke fails the run, but only after everything else is done. */
-export function failRun({ failedRevocations }: ApiKeyDone): Failing | undefined {
-  const [error] = failedRevocations?.values() ?? [];
+/**
+ * A key that the console did not revoke, or a Secret that the API server does not accept, fails the run, but only after
+ * everything else is done.
+ */
+export function failRun({ failedRevocations, precheck }: ApiKeyDone): Failing | undefined {
+  const [error = precheck?.refusal] = failedRevocations?.values() ?? [];
   return error && { kind: "Failing", error };
 }

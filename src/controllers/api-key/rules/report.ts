@@ -19,6 +19,7 @@ import { contentOf } from "./content.ts";
 import { issuanceAllowed } from "./forecast.ts";
 import { keyInList, listedKeys } from "./listed-keys.ts";
 import { EXPIRING_SOON, readinessOf } from "./readiness.ts";
+import { canRehearse, nextRehearsalMs, unrehearsed } from "./rehearsal.ts";
 import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
 import {
   type ApiKeyDone,
@@ -44,7 +45,7 @@ export function report(
   timing: Timing,
   before: ApiKeyMemory = nothingRemembered,
 ): Report<ApiKeyMemory> {
-  const { object, regularCheckFrom } = progress.snapshot;
+  const { object } = progress.snapshot;
   const entry = objectReport(progress, outcome, at);
   const isConverged = entry.status.consumers?.stale === 0;
   const { reason, message } = entry.readiness;
@@ -61,14 +62,30 @@ export function report(
             nextDueMs(progress.snapshot, isConverged, at),
             checkMs(progress.snapshot, at, timing),
             pairCheckMs(progress.snapshot, outcome, at, timing),
+            rehearsalMs(progress.snapshot, outcome, at),
             patienceMs(progress.snapshot, at, timing),
             lateKeysMs(progress.done),
           ),
-    // A process that has just started does not know when the key was last checked.
-    ...(regularCheckFrom === undefined && isCheckedRegularly(progress.snapshot)
-      ? { state: { ...before, regularCheckFrom: at.monotonic } }
-      : {}),
+    ...newMemory(progress.snapshot, at, before),
   };
+}
+
+/** A process that has just started does not know when the key was last checked, or the next key rehearsed. */
+function newMemory(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  before: ApiKeyMemory,
+): { readonly state?: ApiKeyMemory } {
+  const checks =
+    snapshot.regularCheckFrom === undefined && isCheckedRegularly(snapshot)
+      ? { regularCheckFrom: at.monotonic }
+      : {};
+  const rehearses =
+    snapshot.rehearsal === undefined && canRehearse(snapshot)
+      ? { rehearsal: unrehearsed(snapshot, at) }
+      : {};
+  const found = { ...checks, ...rehearses };
+  return Object.keys(found).length === 0 ? {} : { state: { ...before, ...found } };
 }
 
 function objectReport(
@@ -229,6 +246,12 @@ function pairCheckMs(
   const checkMs = nextCheckMs(snapshot, at, timing) ?? Number.POSITIVE_INFINITY;
   const replacedMs = replacedInMs(snapshot, at, timing) ?? 0;
   return replacedMs > 0 ? Math.min(checkMs, replacedMs) : checkMs;
+}
+
+/** Milliseconds until the next rehearsal. Never while the object is suspended. */
+function rehearsalMs(snapshot: ApiKeySnapshot, { kind }: Outcome, at: ClockReading): number {
+  const ms = kind === "Suspended" ? undefined : nextRehearsalMs(snapshot, at);
+  return ms ?? Number.POSITIVE_INFINITY;
 }
 
 /** Milliseconds until the next time-based change, at most 24 hours. */

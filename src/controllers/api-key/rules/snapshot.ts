@@ -3,6 +3,7 @@
 import type { ApiKey, ApiKeySpec } from "../../../api/api-key.ts";
 import type { ConnectionSpec } from "../../../api/connection.ts";
 import type { IamError } from "../../../iam/errors.ts";
+import type { KubeError } from "../../../kube/errors.ts";
 import type { ObjectKey } from "../../../kube/resource.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { Consumers, ConsumersMode } from "../../consumers-board.ts";
@@ -87,6 +88,8 @@ export interface ApiKeyMemory {
   readonly unreadableResponse: KeyStatus["unreadableResponse"];
   /** The last write of the target Secret that the API server answered with other content. */
   readonly notKept: NotKept | undefined;
+  /** The last rehearsal of the next key. Absent until a run has reported. */
+  readonly rehearsal: Rehearsal | undefined;
   /** Keys that this process saw listed before the API server was restored from an older backup. */
   readonly keysBeforeRestore: readonly OrphanedKey[];
 }
@@ -100,6 +103,7 @@ export const nothingRemembered: ApiKeyMemory = {
   vainAttempts: undefined,
   unreadableResponse: undefined,
   notKept: undefined,
+  rehearsal: undefined,
   keysBeforeRestore: [],
 };
 
@@ -110,6 +114,32 @@ export interface NotKept {
   readonly sent: string;
   /** Which labels, annotations and entries, for a message. */
   readonly what: string;
+}
+
+/** The result of a rehearsal of the next key. */
+export interface Rehearsal {
+  /** From when the interval to the next rehearsal counts (monotonic clock, milliseconds). */
+  readonly from: number;
+  /** Of the spec that was rehearsed; `undefined` if this process has not rehearsed the object yet. */
+  readonly generation: number | undefined;
+  /** Why the next key could not be delivered. */
+  readonly stop: KeyNeed | undefined;
+}
+
+/** A Secret of a dry run that the API server would store without something that a pair needs. */
+export interface UnkeptSecret {
+  readonly name: string;
+  /** Which labels, annotations and entries, for a message. */
+  readonly what: string;
+}
+
+/** What the dry runs of an issue's writes have shown: nothing, if all of them would do. */
+export interface Trial {
+  /** A Secret that has the name of the pending Secret. */
+  readonly staging?: SecretView | undefined;
+  /** Why the API server does not accept a write. */
+  readonly refusal?: KubeError | undefined;
+  readonly notKept?: UnkeptSecret | undefined;
 }
 
 export interface ApiKeyIdentity extends SecretOwner {
@@ -197,12 +227,12 @@ export interface KeyRejection {
 export interface ApiKeyDone {
   /** Whether the object will be enqueued when the account's attempts may be explained. */
   readonly isQueued?: boolean;
-  /** The account's list of keys just before an issue. */
-  readonly precheck?: {
+  /** The account's list of keys just before an issue, and what stops the writes of the issue. */
+  readonly precheck?: Pick<Trial, "refusal" | "notKept"> & {
     readonly knownKeyIds: readonly string[] | undefined;
-    /** What the API server would change in the Secret of a new pair, so that the pair could not be delivered. */
-    readonly notKept?: string | undefined;
   };
+  /** Whether this run has rehearsed the next key, although none is due. */
+  readonly isRehearsed?: boolean;
   /** The attempt that this run has just recorded and may now carry out. */
   readonly intentRecorded?: string | undefined;
   /** Whether this run has recorded that the staged pair is safe. */
@@ -265,6 +295,8 @@ export type ApiKeyAction =
   /** Waits for an attempt of another ApiKey to be explained. */
   | { readonly kind: "QueueForAccount" }
   | { readonly kind: "Precheck" }
+  /** Tries the writes of the next key, which is not due. */
+  | { readonly kind: "Rehearse" }
   | {
       readonly kind: "RecordIntent";
       readonly because: KeyNeed;

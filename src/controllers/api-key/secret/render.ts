@@ -77,7 +77,10 @@ export function targetSecret(
   });
 }
 
-/** The Secret that holds a new pair until consumers have it. */
+/**
+ * The Secret that holds a new pair until consumers have it. It has the declared labels and annotations too, because a
+ * policy of the cluster may require them.
+ */
 export function stagingSecret(
   owner: SecretOwner,
   spec: ApiKeySpec,
@@ -88,8 +91,9 @@ export function stagingSecret(
   return manifest(owner, stagingName(secretNameOf(owner.name, spec)), entries, {
     type: typeOf("staging", spec),
     owned: true,
-    labels: ownLabels(owner, "staging"),
+    labels: { ...spec.secret.labels, ...ownLabels(owner, "staging") },
     annotations: {
+      ...spec.secret.annotations,
       ...pairAnnotations(pair),
       [annotations.attempt]: attemptId,
       [annotations.template]: JSON.stringify(STAGING_TEMPLATES),
@@ -97,10 +101,7 @@ export function stagingSecret(
   });
 }
 
-/**
- * The Secret for a dry run: the API server must accept it before a key is issued. It is the staging Secret with
- * everything that the target will have.
- */
+/** The Secret for the dry run of a first issue: the staging Secret with everything that the target will have. */
 export function dryRunSecret(
   owner: SecretOwner,
   spec: ApiKeySpec,

@@ -1,11 +1,8 @@
 /** The irreversible part of an issue: from the last checks to the console's response. */
 import { clientIdentity } from "../../../connections/client-settings.ts";
 import { commitOutcome, isIamError } from "../../../iam/errors.ts";
-import { SECRET_LENGTH } from "../../../iam/model.ts";
-import { isKubeError } from "../../../kube/errors.ts";
 import { keyText } from "../../../kube/resource.ts";
 import { type AgreedTime, certainTime, readTime } from "../../../util/agreed-time.ts";
-import { Redacted } from "../../../util/redacted.ts";
 import { MINUTE, toIso8601 } from "../../../util/time.ts";
 import { storeIntent } from "../../frame/intent.ts";
 import { INVENTED_SECRET, inventedId } from "../../frame/plan/invented.ts";
@@ -21,16 +18,14 @@ import { reconciling } from "../../frame/rules/waiting.ts";
 import { settleAll } from "../../frame/settle-all.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
 import { attemptId, describeKey } from "../../marker.ts";
-import { apiKeyType, secretType } from "../../resource-types.ts";
+import { apiKeyType } from "../../resource-types.ts";
 import { intentText } from "../../stored-intent.ts";
 import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
-import { readSecret } from "../read-secret.ts";
-import { expiryOf } from "../rules/schedule.ts";
+import { rehearsed } from "../rules/rehearsal.ts";
 import {
   type ActionOf,
   type ApiKeyPerformed,
   type ApiKeyProgress,
-  type ApiKeyReading,
   type ApiKeyRun,
   type ApiKeySnapshot,
   type HeldPair,
@@ -40,19 +35,10 @@ import {
 import { type IssueAttempt, keyStatusCodec } from "../rules/status.ts";
 import { withAttempt, withoutAttempt } from "../rules/transitions.ts";
 import { deletedAccount, inactiveAccount } from "../rules/unusable-account.ts";
-import { describe, differences } from "../secret/differences.ts";
-import type { IssuedPair } from "../secret/pair.ts";
-import { dryRunSecret, targetSecret } from "../secret/render.ts";
-import type { SecretView } from "../secret/view.ts";
 import { heldPair, notesOn } from "./issued-pair.ts";
-import { readyAccount, withDone, withEvent, withSnapshot } from "./progress.ts";
+import { readyAccount, remembering, withDone, withEvent, withSnapshot } from "./progress.ts";
+import { tryWrites } from "./rehearse.ts";
 import type { ApiKeyEffect, ApiKeyRead, ApiKeyTransition } from "./step-types.ts";
-
-/**
- * Contains characters that JSON must escape: an entry that must be JSON is rejected now unless it is valid for every
- * secret.
- */
-const SAMPLE_SECRET = new Redacted(`"\\`.padEnd(SECRET_LENGTH, "x"));
 
 /** Waits for an attempt of another ApiKey to be explained. */
 export function queueForAccount({ line }: IssueCoordination): ApiKeyTransition<"QueueForAccount"> {
@@ -63,73 +49,29 @@ export function queueForAccount({ line }: IssueCoordination): ApiKeyTransition<"
 }
 
 /**
- * Checks without side effects whether the new pair can be stored, and reads the account's keys. If the Secret for the
- * pair exists unexpectedly, reads it instead, so that the rules judge it.
+ * Tries the writes of the new pair without storing anything, and reads the account's keys. If the Secret for the pair
+ * exists unexpectedly, the rules judge it.
  */
 export const precheck: ApiKeyRead<"Precheck"> = {
   read: async (_, progress, run) => {
     const { saId, session } = readyAccount(progress.snapshot);
     const [detail, trial] = await settleAll([
       lookUpAccount(run.console(session), saId, run.signal),
-      tryStaging(progress.snapshot, run),
+      tryWrites(progress.snapshot, run),
     ]);
-    if (trial.staging !== undefined) return withSnapshot(progress, { staging: trial.staging });
+    const { staging, refusal, notKept } = trial;
+    if (staging !== undefined) return withSnapshot(progress, { staging });
     // The ServiceAccount may not have noticed yet.
     if (detail === undefined)
       return withSnapshot(progress, { account: deletedAccount(saId, UNKNOWN_RESYNC_MS) });
     const { status } = detail;
     if (status !== undefined && status !== "active")
       return withSnapshot(progress, { account: inactiveAccount(saId, status, MINUTE) });
-    const { notKept } = trial;
-    return withDone(progress, { precheck: { knownKeyIds: detail.keyIds, notKept } });
+    const precheck = { knownKeyIds: detail.keyIds, refusal, notKept };
+    const rehearsal = rehearsed(progress.snapshot, trial, run.clock.monotonic());
+    return remembering(withDone(progress, { precheck }), { rehearsal });
   },
 };
-
-interface Trial {
-  /** The Secret that is in the way, if there is one. */
-  readonly staging: SecretView | undefined;
-  /** What the API server would change, so that the pair could not be delivered. */
-  readonly notKept: string | undefined;
-}
-
-const NO_TRIAL: Trial = { staging: undefined, notKept: undefined };
-
-/**
- * A dry run of the write that must not fail, with everything that the consumers' Secret will hold. The API server
- * rejects now what it would reject later in either Secret, and shows what it would change.
- */
-async function tryStaging(snapshot: ApiKeySnapshot, run: ApiKeyReading): Promise<Trial> {
-  const { tryCreate } = run;
-  // The user of a plan may not have permission to create Secrets.
-  if (tryCreate === undefined) return NO_TRIAL;
-  const { self, spec, status, target } = snapshot;
-  const now = run.clock.now();
-  const pair: IssuedPair = {
-    keyId: "sak_dry_run",
-    secret: SAMPLE_SECRET,
-    issueTime: now,
-    expirationTime: expiryOf(now, spec.expiresInDays),
-    revision: 1,
-  };
-  const { values } = readyAccount(snapshot);
-  const staged = dryRunSecret(self, spec, values, pair);
-  // A 404 of a gateway may have made the Secret look deleted.
-  if (status.current !== undefined && target.kind === "Absent") {
-    const wanted = targetSecret(self, spec, values, { pair, previous: undefined });
-    await tryCreate(secretType, wanted);
-  }
-  try {
-    const answered = await tryCreate(secretType, staged);
-    const vital = differences(answered, staged, self).filter(({ isVital }) => isVital);
-    return { ...NO_TRIAL, notKept: vital.length === 0 ? undefined : describe(vital) };
-  } catch (error) {
-    if (!isKubeError(error, "AlreadyExists")) throw error;
-    const staging = await readSecret(run, self, spec, "staging", run.signal);
-    // The Secret was deleted in between.
-    if (staging.kind === "Absent") throw error;
-    return { ...NO_TRIAL, staging };
-  }
-}
 
 /** Records the intent. From here on, a key may exist that no process has seen. */
 export function recordIntent({

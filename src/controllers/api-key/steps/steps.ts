@@ -11,6 +11,7 @@ import {
   rebuildStatus,
   startRecovery,
 } from "./recover.ts";
+import { rehearse } from "./rehearse.ts";
 import { endKey } from "./retire.ts";
 import {
   commitKey,
@@ -43,6 +44,7 @@ export function apiKeySteps(coordination: IssueCoordination): Steps<ApiKeyKind> 
     ListLateKeys: listLateKeys(coordination),
     QueueForAccount: queueForAccount(coordination),
     Precheck: precheck,
+    Rehearse: rehearse,
     RecordIntent: recordIntent(coordination),
     IssueKey: issueKey(coordination),
     RenderSecret: renderSecret,

@@ -58,8 +58,12 @@ function probe({ snapshot, done }: Progress<ConnectionKind>): ConnectionAction |
 function standing({ snapshot, done }: Progress<ConnectionKind>): Waiting | Settled {
   const { status, reason, message } = authentication(snapshot, done.login);
   if (status === "True") return { kind: "Settled" };
-  const state = RESOLVED_WITHOUT_A_PERSON.has(reason) ? "Reconciling" : "Stalled";
-  return { kind: "Waiting", state, reason, message };
+  return { kind: "Waiting", state: stateFor(reason), reason, message };
+}
+
+/** Stalled if a login that fails for this reason requires manual action. */
+export function stateFor(reason: string): Waiting["state"] {
+  return RESOLVED_WITHOUT_A_PERSON.has(reason) ? "Reconciling" : "Stalled";
 }
 
 /** Another controller may create a missing object, and a console may recover. */

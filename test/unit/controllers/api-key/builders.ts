@@ -188,6 +188,7 @@ export function snapshot(changes: Changes = {}): ApiKeySnapshot {
     vainAttempts: undefined,
     unreadableResponse: undefined,
     notKept: undefined,
+    rehearsal: undefined,
     keysBeforeRestore: [],
     lateKeys: [],
     unsettledPeer: undefined,

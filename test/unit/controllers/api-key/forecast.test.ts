@@ -4,7 +4,7 @@ import { issuanceAllowed } from "../../../../src/controllers/api-key/rules/forec
 import type { ApiKeySnapshot } from "../../../../src/controllers/api-key/rules/snapshot.ts";
 import type { SecretView } from "../../../../src/controllers/api-key/secret/view.ts";
 import type { Outcome } from "../../../../src/controllers/frame/rules/outcome.ts";
-import { reconciling } from "../../../../src/controllers/frame/rules/waiting.ts";
+import { reconciling, stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { account, at, delivered, holding, NOW, object, owner, pair, snapshot } from "./builders.ts";
 
 const rest = { kind: "Settled" } as const;
@@ -23,6 +23,9 @@ const saying = (reason: string) => {
   const status = { conditions: [{ type: "IssuanceAllowed", status: "False", reason }] };
   return { object: { ...object(), status } as unknown as ApiKeySnapshot["object"] };
 };
+const stop = { reason: "SecretRejected", message: "It is so." };
+const refused = { from: 0, generation: 1, stop };
+const unknown = { from: 0, generation: undefined, stop: undefined };
 const limited = { ...account, namespaceIssues: { most: 1, count: 1 } };
 const waitingFor = (reason: string) => ({ account: reconciling(reason, "It is so.") });
 
@@ -51,7 +54,39 @@ const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
     rest,
     "as before",
   ],
+  [
+    "a connection whose login is refused",
+    delivered({ account: stalled("ConnectionNotReady", "It is so.") }),
+    rest,
+    "False ConnectionNotReady",
+  ],
   ["a failed run", delivered({ target: immutable }), failed, "as before"],
+  ["a rehearsal that was refused", delivered({ rehearsal: refused }), rest, "False SecretRejected"],
+  ["that, and a failed run", delivered({ rehearsal: refused }), failed, "False SecretRejected"],
+  [
+    "a refusal before this process started",
+    delivered({ rehearsal: unknown, ...saying("SecretRejected") }),
+    rest,
+    "as before",
+  ],
+  [
+    "a rehearsal that has ended a refusal",
+    delivered({ rehearsal: { ...refused, stop: undefined }, ...saying("SecretRejected") }),
+    rest,
+    "True Allowed",
+  ],
+  [
+    "the claim of another ApiKey on the pending Secret",
+    delivered({ otherClaim: { apiKey: "other", secretName: "ci-next" } }),
+    rest,
+    "False SecretConflict",
+  ],
+  [
+    "a claim on a Secret that is its own",
+    delivered({ otherClaim: { apiKey: "other", secretName: "ci" } }),
+    rest,
+    "True Allowed",
+  ],
   [
     "an immutable Secret that was not read again",
     delivered({ target: unread, ...saying("SecretImmutable") }),

@@ -7,6 +7,7 @@ import type {
   ApiKeyKind,
   ApiKeyProgress,
   ApiKeySnapshot,
+  Rehearsal,
   SecondRead,
 } from "../../../../src/controllers/api-key/rules/snapshot.ts";
 import { apiKeySteps } from "../../../../src/controllers/api-key/steps/steps.ts";
@@ -43,6 +44,10 @@ type Changes = Parameters<typeof snapshot>[0];
 
 const step = (world: World) => next(progressOf(world), at(), timing);
 const { monotonic: justNow } = at();
+const refusedWrite = { reason: "SecretRejected", message: "It is so." };
+const rehearsedAgo = (ms: number, changes: Partial<Rehearsal> = {}) => ({
+  rehearsal: { from: justNow - ms, generation: 1, stop: undefined, ...changes },
+});
 const held = { attemptId: "a1", pair: pair(2) };
 const suspended = keySpec({ suspend: true });
 const otherTemplate = keySpec({ secret: { data: { all: "${keyId}:${secret}" } } });
@@ -93,6 +98,13 @@ test.each(
     Precheck: {
       "nothing at all": snapshot(),
       "a key due for renewal": delivered({ status: due }),
+    },
+    Rehearse: {
+      "a day after the last rehearsal": delivered(rehearsedAgo(DAY)),
+      "an hour after a refusal": delivered(rehearsedAgo(HOUR, { stop: refusedWrite })),
+      "a refusal of another spec": delivered(
+        rehearsedAgo(0, { stop: refusedWrite, generation: 7 }),
+      ),
     },
     QueueForAccount: {
       "an unexplained attempt of another ApiKey": snapshot({ unsettledPeer: "b" }),
@@ -172,6 +184,9 @@ test.each(
     },
     Settled: {
       "a key in use": delivered(),
+      "a rehearsal of today": delivered(rehearsedAgo(DAY - 1)),
+      "a refusal of this hour": delivered(rehearsedAgo(HOUR - 1, { stop: refusedWrite })),
+      "a rehearsal of this run": having({ isRehearsed: true }, delivered(rehearsedAgo(DAY))),
       "a key in the Secret that the status forgot": delivered({ keysBeforeRestore: [lost(1)] }),
       "a late key that another run may list": having(
         { defersLateKeys: true },

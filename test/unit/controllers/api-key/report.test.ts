@@ -107,7 +107,7 @@ describe("the status", () => {
       conditions: [
         condition("Ready", "KeyDelivered", HELD),
         condition("Verified", "KeyAccepted", "The console accepted key sak_1."),
-        condition("IssuanceAllowed", "Allowed", "The operator can issue a key when it is due."),
+        condition("IssuanceAllowed", "Allowed", "Nothing that would stop the next key is known."),
       ],
       content: { hash: "5f7ff2841d0aaa5e" },
       current: {

@@ -80,6 +80,7 @@ const isSuspended = waiting(
 const refused = waiting(
   "ConnectionNotReady",
   "ClusterConnection default is not ready (MfaRequired); check its conditions.",
+  "Stalled",
 );
 const notReady = waiting("ConnectionNotReady");
 const mfa = { usable: false, reason: "MfaRequired" };
@@ -105,7 +106,12 @@ test.each<[string, Given, object]>([
   ],
   ["a connection that does not exist is named", { ref: "other" }, notFound],
   ["a suspended connection waits for a person", { ref: "suspended" }, isSuspended],
-  ["a refused login shows its reason only", { session: mfa }, refused],
+  ["a refused login shows its reason only, and waits for a person", { session: mfa }, refused],
+  [
+    "a console that does not respond may recover",
+    { session: { usable: false, reason: "ConsoleUnavailable" } },
+    notReady,
+  ],
   [
     "a session of an earlier connection is not used",
     { session: session("u0", { grants }) },
