@@ -185,6 +185,13 @@ metricRelabelings:
 {{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "80" "443" (eq $url.scheme "http")) }}
 {{- end }}
 
+{{/* The bytes of an amount of memory such as 256Mi, 1.5G or 268435456. */}}
+{{- define "iam-operator.bytes" -}}
+{{- $units := dict "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 "Ei" 1152921504606846976.0 }}
+{{- $unit := regexFind "[A-Za-z]+$" . }}
+{{- mulf (trimSuffix $unit . | float64) (get $units $unit | default 1.0) }}
+{{- end }}
+
 {{/* What no schema can say. */}}
 {{- define "iam-operator.validate" -}}
 {{- if and .Values.secrets.namespaces (not .Values.secrets.strict) }}
@@ -230,5 +237,10 @@ metricRelabelings:
 {{- end }}
 {{- if le (int .Values.terminationGracePeriodSeconds) (trimSuffix "s" .Values.shutdownGrace | int) }}
 {{- fail "terminationGracePeriodSeconds: must be more than shutdownGrace, or a stop could lose an issued key" }}
+{{- end }}
+{{- with dig "limits" "memory" "" (.Values.resources | default dict) | toString }}
+{{- if lt (include "iam-operator.bytes" . | float64) 134217728.0 }}
+{{- fail (printf "resources.limits.memory: must be at least 128Mi, or the operator runs out of memory; it is %s" .) }}
+{{- end }}
 {{- end }}
 {{- end }}
