@@ -11,33 +11,41 @@ export interface Text {
 export interface Rule {
   readonly pattern: RegExp;
   readonly instead: string;
-  /** Not in comments, where the pattern is still frequent. */
-  readonly onlyMessages?: true;
-  readonly onlyPages?: true;
+  /** Absent: all kinds. Elsewhere, the pattern is right or still frequent. */
+  readonly kinds?: readonly Text["kind"][];
 }
+
+const NO_COMMENTS: Rule["kinds"] = ["message", "page"];
 
 export const RULES: readonly Rule[] = [
   {
     pattern: /\b(is|are|was|were|has|have) no (?!longer|more|later)/i,
     instead: 'negate the verb: "is not valid PEM"',
-    onlyMessages: true,
+    kinds: NO_COMMENTS,
   },
   { pattern: /\b(nobody|somebody|someone|everybody)\b/i, instead: "name who acts" },
   { pattern: /\bwhoever\b/i, instead: 'a noun: "anyone who can …"' },
-  { pattern: /\brights\b/, instead: '"permissions"', onlyMessages: true },
+  { pattern: /\brights\b/, instead: '"permissions"', kinds: NO_COMMENTS },
   {
     pattern: /\bmay not\b/,
     instead: '"must not", "cannot" or "do not have permission to"',
-    onlyMessages: true,
+    kinds: NO_COMMENTS,
   },
   { pattern: /\b(besides|all the same)\b/i, instead: '"in addition to", "anyway"' },
-  { pattern: /\bbut for\b/i, instead: '"except"', onlyMessages: true },
+  { pattern: /\bbut for\b/i, instead: '"except"', kinds: NO_COMMENTS },
   { pattern: /\b(also|even) where\b/i, instead: '"even if"' },
   { pattern: /\bof ours\b/i, instead: '"of the operator"' },
   { pattern: /\bshall\b/i, instead: '"must", or the present tense' },
   { pattern: /\banew\b/i, instead: '"again"' },
   { pattern: /\bcalls? \d/i, instead: "the method's name" },
   { pattern: /\bat (the|its|an?) console\b/i, instead: '"in the console"' },
+  {
+    // `kubectl iam status` shows the instructions of a message alone.
+    pattern:
+      /(?:^.|[.!?] )(Activate|Add|Choose|Correct|Delete|Leave|Remove|Restart|Revoke|Set|Use) (it|them|one of them)\b/,
+    instead: "the noun, since an instruction is shown without the sentence before it",
+    kinds: ["message"],
+  },
   ...onPages(
     [
       /(^|[.:;,|] )where (the|an?|it|they|there|two|you|that|one|this|these|its)\b/i,
@@ -56,7 +64,7 @@ export const RULES: readonly Rule[] = [
 
 /** Rules for pages alone: in code, these patterns are still frequent. */
 function onPages(...rules: readonly (readonly [RegExp, string])[]): readonly Rule[] {
-  return rules.map(([pattern, instead]) => ({ pattern, instead, onlyPages: true }));
+  return rules.map(([pattern, instead]) => ({ pattern, instead, kinds: ["page"] }));
 }
 
 /** Texts that a rule finds and that are right, with the reason. */
@@ -104,8 +112,8 @@ export function judgeEnglish(
 ): readonly string[] {
   const used = new Set<string>();
   const complaints = texts.flatMap(({ file, line, kind, text }) =>
-    RULES.flatMap(({ pattern, instead, onlyMessages, onlyPages }) => {
-      const isOut = (onlyMessages && kind === "comment") || (onlyPages && kind !== "page");
+    RULES.flatMap(({ pattern, instead, kinds }) => {
+      const isOut = kinds !== undefined && !kinds.includes(kind);
       const found = isOut ? null : pattern.exec(text);
       if (found === null) return [];
       const exception = Object.keys(exceptions).find((each) => text.includes(each));

@@ -40,6 +40,10 @@ export const MAX_EARLIER_REQUESTS = 9;
 
 const SCHEDULE_PATTERN = /^[-0-9A-Za-z*,/]+( +[-0-9A-Za-z*,/]+){4}$/;
 
+/** Abbreviations such as PST mean several zones, and some time zone databases lack them. */
+const ZONE_PATTERN = /^(UTC|[A-Za-z][-+_A-Za-z0-9]*([/][-+_A-Za-z0-9]+)+)$/;
+const ZONE_MESSAGE = "must be an IANA time zone such as Europe/Berlin, or UTC";
+
 const window = z
   .object({
     schedule: matching(
@@ -57,15 +61,16 @@ const window = z
         description:
           "When the window opens: a cron expression of five fields, such as 0 3 * * 1-5.",
       }),
-    timeZone: matching(
-      z.string().max(64),
-      /^[A-Za-z][-+_A-Za-z0-9]*([/][-+_A-Za-z0-9]+)*$/,
-      "must be an IANA time zone, such as Europe/Berlin or UTC",
-    )
-      .refine(isTimeZone, { error: "must be an IANA time zone, such as Europe/Berlin or UTC" })
+    timeZone: withRule(matching(z.string().max(64), ZONE_PATTERN, ZONE_MESSAGE), {
+      // An unknown zone is an error of the rule.
+      rule: "timestamp('2000-01-01T00:00:00Z').getHours(self) >= 0",
+      message: ZONE_MESSAGE,
+      holds: isTimeZone,
+    })
       .default("UTC")
       .meta({
-        description: "The IANA time zone of the schedule, such as Europe/Berlin; default UTC.",
+        description:
+          "The IANA time zone of the schedule, such as Europe/Berlin; default UTC. Abbreviations such as PST are refused.",
       }),
     duration: durationBetween("1m", "8760h").meta({
       description: "How long the window stays open: 1m to 8760h.",
@@ -73,7 +78,6 @@ const window = z
   })
   .meta({ description: "A recurring time in which rotation is welcome." });
 
-/** No schema can list the time zones, so only the operator's own parser checks them. */
 function isTimeZone(timeZone: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone !== "";
@@ -84,9 +88,9 @@ function isTimeZone(timeZone: string): boolean {
 
 const anyRotation = withRule(
   z.object({
-    renewBefore: duration.optional().meta({
+    renewBefore: durationBetween("1h", "87600h").optional().meta({
       description:
-        "Renew this long before expiry, such as 720h; less than the key's lifetime. Up to a tenth of it earlier, so that keys issued together are not renewed together: 720h to 792h.",
+        "Renew this long before expiry, such as 720h; at least 1h, and less than the key's lifetime. Up to a tenth of it earlier, so that keys issued together are not renewed together: 720h to 792h.",
     }),
     renewBeforePercentage: z.int().min(1).max(99).optional().meta({
       description:

@@ -66,7 +66,7 @@ export const ofServiceAccounts = {
       "The status names an account that has another name in the console, or was created for another ServiceAccount: the status was edited, or restored from another object. The operator does not change that account.",
     check:
       "the account in the console, by the saId in the message; the author of the status in `metadata.managedFields`.",
-    fix: "Delete the object and create it again, with `spec.saId` to import that account. If the account was renamed in the console, restore its name.",
+    fix: "Delete the object and create it again, with `spec.saId` to import the account that exists. If the account was renamed in the console, restore its name.",
   },
   ServiceAccountNotActive: {
     meaning:

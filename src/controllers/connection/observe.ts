@@ -82,7 +82,7 @@ const tooManyCertificates = {
   ok: false,
   reason: "CertificateInvalid",
   message:
-    "The CA bundles and client certificates of this namespace's Connections are too large together: they may have 393216 characters, and less if many namespaces use large ones. Use the same bundle in all of them, or bundles with fewer CAs.",
+    "The CA bundles and client certificates of this namespace's Connections are too large together: they may have 393216 characters, and less if many namespaces use large ones. Use the same CA bundle in all Connections of the namespace, or bundles with fewer CAs.",
 } as const;
 
 function outageOf(

@@ -160,7 +160,7 @@ export const creationStories: readonly Story[] = [
         createAccount(world, "second", { name: "bot" });
         await world.pass(5 * SECOND);
         const { message = "" } = world.condition(serviceAccountType, "second") ?? {};
-        world.expect("how", message.includes("with spec.saId to import that account"));
+        world.expect("how", message.includes("with spec.saId to import the account that exists"));
         const isNamed = message.includes("importServiceAccounts: true");
         world.expect("the permission", isNamed, !importServiceAccounts);
       },

@@ -264,6 +264,8 @@ const NAME = "lower-case letters, digits, '-' and '.'";
 const CREDENTIALS = "must have exactly one of login and token";
 const CA_SOURCE = "exactly one of configMapRef and secretRef";
 const ROLLOUT = "must have exactly one of workloadRefs and selector";
+const RENEW_BEFORE = "must be a duration from 1h to 87600h, written in hours, minutes";
+const ZONE = "must be an IANA time zone such as Europe/Berlin, or UTC";
 const EARLY = "renewBefore must be shorter than the key's lifetime";
 const SECRET = "must have one entry with ${secret} or ${secret:json}";
 const VARIABLE = "must use no variables but keyId, secret … for a literal ${ write $${";
@@ -406,7 +408,9 @@ export const bad: readonly BadFixture[] = [
     ["expiresInDays", 3_651, "Invalid value: 3651 … less than or equal to 3650", "<=3650"],
     ["expiresInDays", 0, "Invalid value: 0 … greater than or equal to 1", ">=1"],
     ["expiresInDays", 1.5, "must be of type integer", "expected int"],
-    ["rotation.renewBefore", "30d", "such as 720h … days are not a unit"],
+    ["rotation.renewBefore", "30d", RENEW_BEFORE],
+    ["rotation.renewBefore", "0s", RENEW_BEFORE],
+    ["rotation.renewBefore", "59m59s", RENEW_BEFORE],
     ["rotation.overlap", "", "must be a duration"],
     ["rotation.overlap", "9999999h", "must be a duration"],
     [
@@ -461,7 +465,10 @@ export const bad: readonly BadFixture[] = [
     ],
   ]),
   ...refused(apiKeyKind, inWindow, [
-    ["rotation.windows[0].timeZone", "", "such as Europe/Berlin or UTC"],
+    ["rotation.windows[0].timeZone", "", ZONE],
+    ["rotation.windows[0].timeZone", "PST", ZONE],
+    ["rotation.windows[0].timeZone", "Europe/Atlantis", ZONE],
+    ["rotation.windows[0].timeZone", "America/los_angles", ZONE],
     ["rotation.windows[0].schedule", "0 0 3 * * *", "must be a cron expression of five fields"],
     ["rotation.windows[0].duration", "0s", "must be a duration from 1m to 8760h"],
   ]),
@@ -488,7 +495,6 @@ export const stalled: readonly BadFixture[] = [
     ["secret.labels", { "a b": "c" }, "must have keys such as team"],
   ]),
   ...refused(apiKeyKind, inWindow, [
-    ["rotation.windows[0].timeZone", "Europe/Atlantis", "must be an IANA time zone"],
     [
       "rotation.windows[0].schedule",
       "99 99 * * *",

@@ -39,7 +39,7 @@ test.each<[string, Error, string?]>([
     new IamError("PermissionDenied", "403: Policy denied (request r-1)", {
       operation: "createServiceAccount",
     }),
-    "Stalled PermissionDenied: A call to the console failed: 403: Policy denied (request r-1). Ask the console's administrator to allow this to the connection's user.",
+    "Stalled PermissionDenied: A call to the console failed: 403: Policy denied (request r-1). Ask the console's administrator to allow the refused call to the connection's user.",
   ],
   [
     "a console that is down comes back",

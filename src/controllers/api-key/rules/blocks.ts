@@ -252,7 +252,7 @@ function statusIsFull({ self, status }: ApiKeySnapshot): Waiting | undefined {
     return undefined;
   return blocked("Stalled", {
     reason: "TooManyListedKeys",
-    message: `The status lists ${superseded.length} superseded and ${orphaned.length} orphaned keys and cannot list more. Delete these keys in the console, then recreate the ApiKey: kubectl get iamkey -n ${self.namespace} ${self.name} -o yaml | kubectl replace --force -f -`,
+    message: `The status lists ${superseded.length} superseded and ${orphaned.length} orphaned keys and cannot list more. Delete the keys of status.superseded and status.orphaned in the console, then recreate the ApiKey: kubectl get iamkey -n ${self.namespace} ${self.name} -o yaml | kubectl replace --force -f -`,
   });
 }
 

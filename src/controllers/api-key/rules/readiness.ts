@@ -1,7 +1,9 @@
 /** Whether consumers have a working pair, and what blocks any other work. Pure. */
+import type { ApiKeySpec } from "../../../api/api-key.ts";
 import type { Readiness } from "../../../api/conditions.ts";
+import { annotations } from "../../../api/meta.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
-import { type Instant, toIso8601 } from "../../../util/time.ts";
+import { DAY, HOUR, type Instant, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { obstacleOf } from "../../frame/rules/obstacle.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
@@ -10,6 +12,7 @@ import { rotationIsRequested } from "./needs.ts";
 import { isDelivered } from "./rendering.ts";
 import { renewalTime, safetyLimit } from "./schedule.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
+import type { CurrentKey } from "./status.ts";
 
 /** The reason of a key that expires soon and has no successor. */
 export const EXPIRING_SOON = "ExpiringSoon";
@@ -41,11 +44,23 @@ export function readinessOf(
   const isAwaited = status.rotationPending || rotationIsRequested(snapshot) !== undefined;
   if (obstacle === undefined || outcome.kind === "Suspended") {
     const rotation = isAwaited && outcome.kind === "Suspended" ? ` ${ROTATION_SUSPENDED}` : "";
-    return { state: "Ready", reason: "KeyDelivered", message: `${held}${rotation}` };
+    const message = `${held}${outlasting(current, spec)}${rotation}`;
+    return { state: "Ready", reason: "KeyDelivered", message };
   }
   const rotation = isAwaited ? ` ${ROTATION_AWAITED}` : "";
   const message = `${held} ${obstacle.message}${rotation}`;
   return { state: "Ready", reason: obstacle.reason, message };
+}
+
+/** Says how to replace a key that was issued for more days than the spec has now. */
+function outlasting(
+  { issueTime, expirationTime }: CurrentKey,
+  { expiresInDays }: ApiKeySpec,
+): string {
+  // Corrected times can differ from whole days.
+  return expirationTime - issueTime <= expiresInDays * DAY + HOUR
+    ? ""
+    : ` It was issued before spec.expiresInDays became ${expiresInDays}, which applies to the next key. To replace this key now, run kubectl iam rotate, or set the annotation ${annotations.rotateRequestedAt}.`;
 }
 
 const ROTATION_SUSPENDED = "The requested rotation starts when spec.suspend is false.";

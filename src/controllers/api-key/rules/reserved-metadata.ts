@@ -77,6 +77,6 @@ function refusal({ reservedMetadata = [] }: ApiKeySnapshot): Waiting | undefined
     kind: "Waiting",
     state: "Stalled",
     reason: "MetadataNotAllowed",
-    message: `Other controllers act on Secrets with ${named}${more}, and the connection does not allow that. Remove it from spec.secret.labels and spec.secret.annotations, or ask the connection's administrator to add it to allowedSecretMetadata.`,
+    message: `Other controllers act on Secrets with ${named}${more}, and the connection does not allow that. Remove ${named}${more} from spec.secret.labels and spec.secret.annotations, or ask the connection's administrator to add ${reservedMetadata.length === 1 ? "the key" : "the keys"} to allowedSecretMetadata.`,
   };
 }

@@ -42,7 +42,7 @@ export function nextOfDeletion(
       kind: "Waiting",
       state: "Reconciling",
       reason: "InUse",
-      message: `Deletion waits for objects that still use this object: ${truncateList(users, NAMED_USERS)}. Delete them first.`,
+      message: `Deletion waits for objects that still use this object. Delete ${truncateList(users, NAMED_USERS)} first.`,
     }
   );
 }

@@ -8,7 +8,8 @@ import { errorPolicy } from "./error-policy.ts";
 /** What a person can do about an error of the console; no entry if only time helps. */
 const advice: Partial<Readonly<Record<IamErrorCode, string>>> = {
   Unauthenticated: "Check the credentials Secret of the connection.",
-  PermissionDenied: "Ask the console's administrator to allow this to the connection's user.",
+  PermissionDenied:
+    "Ask the console's administrator to allow the refused call to the connection's user.",
   InvalidArgument: "Correct the spec.",
   MfaRequired: "Use a user without a second factor, or a token.",
 };

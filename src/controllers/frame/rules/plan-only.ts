@@ -22,7 +22,7 @@ export function plannedOutcome(
       kind: "Waiting",
       state: "Stalled",
       reason: PLAN_ONLY,
-      message: `${ONLY_PLANS}: ${planned(calls)} Remove the annotation ${annotations.planOnly}, or --read-only of the operator, to have it done.`,
+      message: `${ONLY_PLANS}: ${planned(calls)} Remove the annotation ${annotations.planOnly}, or --read-only of the operator, to have the plan carried out.`,
       afterMs: PLAN_AGAIN_MS,
     };
   return natural.kind === "Waiting" && !isReader ? { ...natural, state: "Stalled" } : natural;

@@ -1,6 +1,8 @@
 /** Which object's policies are invalid if the console rejects a list of several objects' policies. Pure. */
+import { consoleId } from "../../../api/fields.ts";
 import { type IamError, type IamErrorCode, isIamError } from "../../../iam/errors.ts";
 import type { IamPolicy } from "../../../iam/model.ts";
+import { nearText } from "../../../util/near-text.ts";
 import { asSubmitted } from "../../../util/spelling.ts";
 import { HOUR, type Instant } from "../../../util/time.ts";
 import { withRequestId } from "../../frame/rules/failure.ts";
@@ -10,6 +12,7 @@ import { type AccountBindingsState, type PolicyRefusal, standingRefusal } from "
 import type { BindingView } from "./views.ts";
 
 const RETRY_AFTER = HOUR;
+const SHOWN_FAULTS = 5;
 const REFUSALS: ReadonlySet<IamErrorCode> = new Set([
   "InvalidArgument",
   "NotFound",
@@ -79,21 +82,30 @@ function faultsOf(
     policyIds,
   );
   const kinds = new Map(policies.map(({ kind }, index) => [listed[index], kind]));
-  const faulty = policyIds.flatMap((id) => {
-    const fault = faultOf(id, kinds);
-    return fault === undefined ? [] : [{ id, fault }];
-  });
-  return { policyIds: faulty.map(({ id }) => id), faults: faulty.map(({ fault }) => fault) };
+  const faulty = policyIds.filter((id) => !kinds.has(id) || isScp(kinds.get(id)));
+  const faults = faulty
+    .slice(0, SHOWN_FAULTS)
+    .map((id) =>
+      kinds.has(id)
+        ? `${id} is of kind scp, which cannot be bound to a service account`
+        : `${id} is not among the organization's policies${hintFor(id, policies)}`,
+    );
+  return { policyIds: faulty, faults };
 }
 
-function faultOf(
-  id: string,
-  kinds: ReadonlyMap<string | undefined, string | undefined>,
-): string | undefined {
-  if (!kinds.has(id)) return `${id} is not among the organization's policies`;
-  return kinds.get(id)?.toLowerCase() === "scp"
-    ? `${id} is of kind scp, which cannot be bound to a service account`
-    : undefined;
+function isScp(kind: string | undefined): boolean {
+  return kind?.toLowerCase() === "scp";
+}
+
+/** The policy with that name or a similar ID, if exactly one policy of the list can be bound and has it. */
+function hintFor(id: string, policies: readonly IamPolicy[]): string {
+  const bindable = policies.filter(
+    ({ policyId, kind }) => !isScp(kind) && consoleId.safeParse(policyId).success,
+  );
+  const named = bindable.filter(({ name }) => name === id);
+  const ids = (named.length > 0 ? named : bindable).map(({ policyId }) => policyId);
+  const meant = named.length === 1 ? ids[0] : nearText(id, ids);
+  return meant === undefined ? "" : ` (did you mean ${meant}?)`;
 }
 
 function toPolicyRefusal(
@@ -108,7 +120,7 @@ function toPolicyRefusal(
 }
 
 function describe(refused: PolicySet, faults: readonly string[], error: IamError): string {
-  const why = faults.length === 0 ? "" : ` Policy ${faults.slice(0, 5).join("; ")}.`;
+  const why = faults.length === 0 ? "" : ` Policy ${faults.join("; ")}.`;
   const refusal = `The console refused to bind ${listed(refused)}: ${error.message}`;
   return `${withRequestId(refusal, error)}.${why}`;
 }

@@ -9,6 +9,7 @@ import {
   type ServiceAccountSpec,
   serviceAccountKind,
 } from "../../../api/service-account.ts";
+import { nearText } from "../../../util/near-text.ts";
 import type { Instant } from "../../../util/time.ts";
 import { accountStanding, type Standing } from "../../account-standing.ts";
 import { blockedSince } from "../../frame/rules/cleanup.ts";
@@ -276,9 +277,15 @@ function notGranted(refused: PolicySet, grant: PolicyGrant | undefined): SpecPro
       : "is unbound";
   return {
     reason: "PolicyNotGranted",
-    message: `The connection does not grant this namespace ${refused.length === 1 ? "policy" : "the policies"} ${policies}. A policy that is not granted ${fate}.`,
+    message: `The connection does not grant this namespace ${refused.length === 1 ? "policy" : "the policies"} ${policies}.${meantBy(refused, grant)} A policy that is not granted ${fate}.`,
     advice: `Ask the administrator of the connection to add ${policies} to policyIds of a grant, or remove ${policies} from spec.policyIds.`,
   };
+}
+
+/** Names granted policies with similar IDs. */
+function meantBy(refused: PolicySet, grant: PolicyGrant | undefined): string {
+  const near = refused.flatMap((id) => nearText(id, grant?.policyIds ?? []) ?? []);
+  return near.length === 0 ? "" : ` Did you mean ${listed(near)}?`;
 }
 
 /** The policies that the grant does not name; none if the grant is unknown. */

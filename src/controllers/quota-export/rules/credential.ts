@@ -35,7 +35,7 @@ export function chooseCredential(
   if (kind !== connectionRef.kind || connection !== connectionRef.name) {
     return {
       kind: "Mismatch",
-      message: `ApiKey ${name} belongs to the ${kind} ${connection}: a key is never sent over another connection than its own. Set connectionRef to it.`,
+      message: `ApiKey ${name} belongs to the ${kind} ${connection}: a key is never sent over another connection than its own. Set connectionRef to ${kind} ${connection}.`,
     };
   }
   if (apiKey.status?.current === undefined)

@@ -32,7 +32,7 @@ function blockedBy({ connection, credential, spec }: QuotaExportSnapshot): Waiti
     return undefined;
   return stalled(
     "QuotaExportNotGranted",
-    `No grant allows this namespace to list the quotas of cluster ${clusterId} with the connection's own login. Set apiKeyRef to list them with a key, or ask the connection's administrator to add the cluster to quotaExports of a grant.`,
+    `No grant allows this namespace to list the quotas of cluster ${clusterId} with the connection's own login. Set apiKeyRef to list the quotas with a key, or ask the connection's administrator to add the cluster to quotaExports of a grant.`,
   );
 }
 

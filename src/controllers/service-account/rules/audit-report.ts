@@ -39,7 +39,7 @@ export function auditConditions(
   if (snapshot.spec.unmanagedKeys === "Expect")
     return [{ type, status: "True", reason: "UnmanagedKeysExpected", message }];
   const advice =
-    "Delete them in the console, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.";
+    "Delete these unmanaged keys in the console, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.";
   return [{ type, status: "False", reason: "UnmanagedKeys", message: `${message} ${advice}` }];
 }
 

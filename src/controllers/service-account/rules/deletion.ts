@@ -346,7 +346,7 @@ function remainder({ object, account, attempt }: AccountSnapshot): string {
 export function inUse(users: readonly string[]): Waiting {
   return reconciling(
     ACCOUNT_REASON.inUse,
-    `Deletion waits for objects that still use this object: ${nameAll(users)}. Delete them first.`,
+    `Deletion waits for objects that still use this object. Delete ${nameAll(users)} first.`,
     RECHECK_MS,
   );
 }

@@ -52,7 +52,7 @@ export function orphanedAccountEvents(
       const note =
         evidence === "Name"
           ? `The console lists service account ${saId} under the name of this object's account, and shows no descriptions: a creation may have taken effect late or twice, or another person or program created it. The operator never uses it. Find out which before you delete it.`
-          : `The console lists service account ${saId}, which was also created for this object: a creation took effect late or twice. The operator never uses it. Delete it in the console.`;
+          : `The console lists service account ${saId}, which was also created for this object: a creation took effect late or twice. The operator never uses it. Delete the account in the console.`;
       return {
         object,
         event: { type: "Warning", reason: "OrphanedAccount", action: "Audit", note },

@@ -49,7 +49,7 @@ function organizationForeign({ spec, connection }: AccountSnapshot): Waiting | u
     ? undefined
     : stalled(
         ACCOUNT_REASON.foreignOrganization,
-        `spec.orgId is ${spec.orgId}, but the connection is for organization ${orgId}. Leave it out, or use a connection of that organization.`,
+        `spec.orgId is ${spec.orgId}, but the connection is for organization ${orgId}. Leave out spec.orgId, or use a connection of organization ${spec.orgId}.`,
         RECHECK_MS,
       );
 }
@@ -59,7 +59,7 @@ function projectMissing({ spec, connection, account }: AccountSnapshot): Waiting
   return spec.projectId === undefined && connection.access.spec.projectId === undefined
     ? stalled(
         "ProjectMissing",
-        "Neither spec.projectId nor the connection names a project. Set projectId in one of them.",
+        "Neither spec.projectId nor the connection names a project. Set spec.projectId of this object, or projectId of the connection.",
         RECHECK_MS,
       )
     : undefined;
@@ -124,7 +124,7 @@ function importNotGranted({ spec, connection }: AccountSnapshot): Waiting | unde
     ? undefined
     : stalled(
         ACCOUNT_REASON.notGranted,
-        "The connection does not allow this namespace to import service accounts. Leave out spec.saId, or ask its administrator to set importServiceAccounts: true in the grant.",
+        "The connection does not allow this namespace to import service accounts. Leave out spec.saId, or ask the connection's administrator to set importServiceAccounts: true in the grant.",
         RECHECK_MS,
       );
 }
@@ -134,6 +134,6 @@ function claimLost(snapshot: AccountSnapshot): Waiting | undefined {
   const saId = snapshot.account?.saId ?? snapshot.spec.saId;
   const owner = saId === undefined ? undefined : otherOwnerOf(saId, snapshot);
   if (owner === undefined) return undefined;
-  const message = `Service account ${saId} is already managed by ServiceAccount ${keyText(keyOf(owner))}. Delete one of the two ServiceAccounts.`;
+  const message = `Service account ${saId} is already managed by ServiceAccount ${keyText(keyOf(owner))}. Delete this object or ServiceAccount ${keyText(keyOf(owner))}.`;
   return stalled("AlreadyClaimed", message, CLAIM_RECHECK_MS);
 }

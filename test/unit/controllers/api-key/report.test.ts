@@ -57,6 +57,18 @@ const PAUSED = "spec.suspend is true: nothing is done for this object until it i
 
 test.each<[string, ApiKeySnapshot, Outcome, string]>([
   ["a key in use", delivered(), rest, `Ready KeyDelivered: ${HELD}`],
+  [
+    "a key for more days than the spec has now",
+    delivered({ spec: keySpec({ expiresInDays: 30 }) }),
+    rest,
+    `Ready KeyDelivered: ${HELD} It was issued before spec.expiresInDays became 30, which applies to the next key. To replace this key now, run kubectl iam rotate, or set the annotation iam-operator.io/rotate-requested-at.`,
+  ],
+  [
+    "a key for fewer days than the spec has now",
+    delivered({ spec: keySpec({ expiresInDays: 200 }) }),
+    rest,
+    `Ready KeyDelivered: ${HELD}`,
+  ],
   ["nothing yet", snapshot(), rest, PENDING],
   ["nothing yet, and no way to it", snapshot(), blocked, "Reconciling BudgetExceeded: Tomorrow."],
   ["a successor must wait", delivered(), blocked, `Ready BudgetExceeded: ${HELD} Tomorrow.`],

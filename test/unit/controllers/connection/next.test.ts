@@ -69,6 +69,6 @@ test("what holds a deletion names five users and counts the rest", () => {
     state: "Reconciling",
     reason: "InUse",
     message:
-      "Deletion waits for objects that still use this object: a, b, c, d, e and 2 more. Delete them first.",
+      "Deletion waits for objects that still use this object. Delete a, b, c, d, e and 2 more first.",
   });
 });

@@ -2,9 +2,11 @@
 import { expect, test } from "vitest";
 import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
 import { describeBound } from "../../../../src/controllers/policy-binding/rules/bound-text.ts";
+import { withRefusals } from "../../../../src/controllers/policy-binding/rules/refusal.ts";
 import { report } from "../../../../src/controllers/policy-binding/rules/report.ts";
 import { toBindingView } from "../../../../src/controllers/policy-binding/rules/views.ts";
-import { account, bindingOf, listOf, recorded, snapshot } from "./builders.ts";
+import { IamError } from "../../../../src/iam/errors.ts";
+import { account, bindingOf, listOf, NOW, recorded, snapshot } from "./builders.ts";
 
 const grant = { policyIds: ["p1"], withdrawsPolicies: true };
 
@@ -45,4 +47,37 @@ test("what an invalid spec names is not compared with what is bound", () => {
 
 test("an answer that cannot be read shows nothing of what is bound", () => {
   expect(describeBound(["p1"], bindingOf("p1 p2"), true)).toMatch(/which are bound is unknown\.$/);
+});
+
+test("a policy that is not granted is compared with those that are", () => {
+  const spec = { serviceAccountRef: { name: "ci-bot" }, policyIds: ["pol-raed", "other"] };
+  const object = { metadata: { name: "reader", uid: "u" }, spec } as unknown as PolicyBinding;
+  const granted = { policyIds: ["pol-read", "pol-deploy"], withdrawsPolicies: true };
+  const view = toBindingView(object, { recorded: [], grant: granted, mayRetain: false });
+  expect(view.problem?.message).toContain("the policies pol-raed, other. Did you mean pol-read?");
+});
+
+test.each([
+  ["pol-raed", "pol-raed is not among the organization's policies (did you mean pol-read?)."],
+  ["Reader", "Reader is not among the organization's policies (did you mean pol-read?)."],
+  ["pol-scq", "pol-scq is not among the organization's policies."],
+  ["pol-other", "pol-other is not among the organization's policies."],
+  ["pol-scp", "pol-scp is of kind scp, which cannot be bound to a service account."],
+])("a refused policy %s: %s", (id, words) => {
+  const { state } = snapshot(account(), []);
+  if (state === undefined) throw new Error("no state");
+  const refusal = new IamError("NotFound", "no", { operation: "syncBindings", sent: true });
+  const suspects = [bindingOf(`${id}, on record: `)];
+  const policies = [
+    { policyId: "pol-read", name: "Reader" },
+    { policyId: "pol-deploy", name: "Deployer" },
+    { policyId: "pol-scp", kind: "SCP" },
+  ];
+  const { refusals } = withRefusals(
+    state,
+    { kind: "AttributeRefusal", refusal, suspects, before: [] },
+    policies,
+    NOW,
+  );
+  expect(refusals.get("0-uid")?.problem.message).toContain(` Policy ${words}`);
 });

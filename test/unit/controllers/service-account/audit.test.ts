@@ -262,7 +262,7 @@ describe("the report", () => {
   test("the condition says what to do", () => {
     const { condition } = reportOf({ list: ["sak_1", "sak_2"] });
     expect(condition && "message" in condition && condition.message).toBe(
-      "The console lists 2 valid keys that no ApiKey names: sak_1, sak_2. Delete them in the console, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.",
+      "The console lists 2 valid keys that no ApiKey names: sak_1, sak_2. Delete these unmanaged keys in the console, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.",
     );
   });
 });

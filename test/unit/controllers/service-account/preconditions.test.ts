@@ -59,7 +59,7 @@ test("a lost claim names the owner", () => {
     state: "Stalled",
     reason: "AlreadyClaimed",
     message:
-      "Service account sa-1 is already managed by ServiceAccount team-b/old. Delete one of the two ServiceAccounts.",
+      "Service account sa-1 is already managed by ServiceAccount team-b/old. Delete this object or ServiceAccount team-b/old.",
   });
   const ours = snapshotOf({ account, otherClaims: new Map() });
   expect(firstFinding(preconditions, ours)).toBeUndefined();
