@@ -13,7 +13,7 @@ export const commands: readonly CommandSpec[] = [
     summary:
       "Show the readiness of all objects, or an object with its account, key, consumers and events.",
     details: [
-      "Name the object as KIND/NAME, KIND NAME, or NAME if no other object has it; KIND alone shows the objects of that kind. Says if no replica of the operator holds the Lease. Exits with status 1 if anything shown is not ready.",
+      "Name the object as KIND/NAME, KIND NAME, or NAME if no other object has it; KIND alone shows the objects of that kind. Says if no replica of the operator holds the Lease. Exits with status 1 then, and if anything shown is not ready.",
     ],
     options: [...scopeOptions, "operatorNamespace", "output", "watch"],
     completes: "object",
@@ -69,9 +69,10 @@ export const commands: readonly CommandSpec[] = [
     usage: "explain [reason]",
     group: "Look",
     summary: "Explain a reason of a condition or an event, with the action to take.",
+    details: ["Without a reason, lists all reasons with a sentence about each."],
     options: [],
     completes: "reason",
-    examples: ["explain PolicyNotGranted"],
+    examples: ["explain PolicyNotGranted", "explain"],
     load: () => import("../commands/explain.ts"),
   },
   {
@@ -127,8 +128,8 @@ export const commands: readonly CommandSpec[] = [
     group: "Act",
     summary: "Create an object, or with --export print its manifest.",
     details: [
-      "Kinds: serviceaccount (--connection), apikey (--account, --secret-name, --expires-in-days), policybinding (--account, --policy), resourcequotaexport (--connection, --cluster-id), connection (--base-url, --org-id, --project-id, --domain-name, --credentials).",
-      "Waits until the object is ready.",
+      "Kinds: serviceaccount (--connection, --project-id, --description), apikey (--account, --secret-name, --expires-in-days, --description), policybinding (--account, --policy), resourcequotaexport (--connection, --cluster-id), connection and clusterconnection (--base-url, --org-id, --domain-name, --credentials, --project-id, --partition-id, --ca-file, --insecure-http).",
+      "Waits until the object is ready. Fails at once, and creates nothing, if its connection or account does not exist.",
     ],
     options: [
       ...actAndWait,
@@ -145,6 +146,10 @@ export const commands: readonly CommandSpec[] = [
       "projectId",
       "domainName",
       "credentials",
+      "partitionId",
+      "caFile",
+      "insecureHttp",
+      "description",
     ],
     examples: [
       "create serviceaccount ci-bot --connection iamcconn/default",
@@ -203,7 +208,9 @@ export const commands: readonly CommandSpec[] = [
     usage: "import <sa-id>",
     group: "Act",
     summary: "Create a ServiceAccount that imports an account of the console.",
-    details: ["Waits until the operator has found the account, and prints its report."],
+    details: [
+      "Names the object after the account, if you can read the login of the connection: then this command asks the console for the name. Otherwise after its ID. Waits until the operator has found the account, and prints its report.",
+    ],
     options: [...actAndWait, "name", "connection", "output"],
     examples: ["import sa-19230537c95f9b08 --name ci-bot --dry-run"],
     load: () => import("../commands/import.ts"),

@@ -136,10 +136,10 @@ export const options = {
     "client, since the console does not support dry runs",
   ),
   yes: flag("-y, --yes", "Do not ask for confirmation."),
-  name: text("--name <name>", "The object's name; made from the account's if it is not given."),
+  name: text("--name <name>", "The object's name; by default made from the account's name."),
   connection: text(
     "--connection <kind/name>",
-    "The connection, such as iamcconn/default or iamconn/own.",
+    "The connection, such as iamcconn/default or iamconn/own; a name alone is the namespace's Connection if it exists.",
   ),
   fromSecret: text(
     "--from-secret <name>",

@@ -1,14 +1,17 @@
 /** Creates an object and waits until it is ready, for `create` and `import`. */
 import type { KindName } from "../../api/kinds.ts";
+import { parseSpec } from "../../api/parse-spec.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode } from "../cli/errors.ts";
+import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
 import { toYaml } from "../view/output.ts";
 import { printReadiness, readinessOf } from "../view/readiness.ts";
 import { causeOfDelay } from "./chain.ts";
 import { isToWait } from "./change.ts";
 import type { Cluster } from "./cluster.ts";
-import { type AnyObject, nameOf, typeOf } from "./kinds.ts";
+import { type AnyObject, kindOf, nameOf, type ObjectName, toText, typeOf } from "./kinds.ts";
+import { unlessForbidden } from "./read.ts";
+import { refsOf } from "./relations.ts";
 import { type Missing, waitForAll } from "./wait.ts";
 
 interface Words {
@@ -27,6 +30,7 @@ export async function createObject(
 ): Promise<ExitCode> {
   const { io, options } = invocation;
   if (options.dryRun === "client") return printManifest(invocation, object);
+  if (isToWait(options)) await requireReferences(cluster, kind, object);
   const isDryRun = options.dryRun === "server";
   const made = await cluster.kube.create<KubeObject>(typeOf(kind) as never, object as never, {
     dryRun: isDryRun,
@@ -38,6 +42,29 @@ export async function createObject(
     findMissing: (now) => missingReadiness(cluster, now, advice),
     done: (now) => printReadiness(io, now),
   });
+}
+
+/** Rejects with Failure if waiting would not help, since the connection or the account does not exist. */
+async function requireReferences(cluster: Cluster, kind: KindName, object: object): Promise<void> {
+  const parsed = parseSpec(kindOf(kind), object);
+  const { connectionRef, serviceAccountRef } = refsOf(parsed.ok ? parsed : {});
+  if (connectionRef !== undefined) await requireObject(cluster, connectionRef);
+  if (serviceAccountRef !== undefined)
+    await requireObject(cluster, { kind: "ServiceAccount", ...serviceAccountRef });
+}
+
+/** An object that cannot be read counts as existing. */
+async function requireObject(
+  { kube, namespace }: Cluster,
+  { kind, name }: ObjectName,
+): Promise<void> {
+  const type = typeOf(kind);
+  const key = { namespace: type.namespaced ? namespace : "", name };
+  const exists = await unlessForbidden(kube.get(type, key).then((found) => found !== undefined));
+  if (exists === false)
+    throw new Failure(
+      `${toText({ kind, name })} does not exist, so nothing was created: create it first, or use --no-wait`,
+    );
 }
 
 async function missingReadiness(

@@ -25,6 +25,15 @@ export function liveKeysOf(
   return [...known, ...unmanaged];
 }
 
+const MOST_LINES = 10;
+
+/** One line for each key; the last line counts the keys that are left out. */
+export function keyLines(keys: readonly LiveKey[]): readonly string[] {
+  const lines = keys.slice(0, MOST_LINES).map(({ keyId, where }) => `${keyId} (${where})`);
+  const more = keys.length - lines.length;
+  return more === 0 ? lines : [...lines, `and ${more} more`];
+}
+
 function keysOf({ metadata, status }: ApiKey): readonly LiveKey[] {
   const name = `iamkey/${metadata.name}`;
   const { current, pending, secretName, superseded = [], orphaned = [] } = status ?? {};

@@ -140,3 +140,12 @@ export async function readObject<Name extends KindName>(
   if (found === undefined) throw notFound(toText({ kind, name }), within);
   return found;
 }
+
+/** `undefined` if the object does not exist or cannot be read. */
+export async function findObject<Name extends KindName>(
+  { kube, namespace }: Cluster,
+  { kind, name }: { readonly kind: Name; readonly name: string },
+): Promise<Kinds[Name] | undefined> {
+  const type = typeOf(kind);
+  return unlessForbidden(kube.get(type, { namespace: type.namespaced ? namespace : "", name }));
+}

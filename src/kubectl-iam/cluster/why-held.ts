@@ -1,7 +1,7 @@
-/** Why the operator does not make progress with an object: ordered rules over the objects' statuses. Pure. */
-import { isTrue } from "../../api/conditions.ts";
-import { annotations } from "../../api/meta.ts";
+/** Why the operator does not make progress with an object, as the objects themselves report it. Pure. */
+import { findCondition } from "../../api/conditions.ts";
 import { isPlanOnly } from "../../api/plan-only.ts";
+import { ownEntry } from "../../util/own-entry.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { type AnyObject, commandAbout, nameOf } from "./kinds.ts";
 import type { Missing } from "./wait.ts";
@@ -14,72 +14,67 @@ export interface Chain {
   readonly connection?: AnyObject | undefined;
 }
 
-type Rule = (chain: Chain) => Missing | undefined;
-type Pick = (chain: Chain) => AnyObject | undefined;
+/** `undefined`: the object reports no problem, so the operator has not looked yet. */
+export function whyHeld(chain: Chain): Missing | undefined {
+  return pauseOf(chain.object) ?? whyHeldByReport(chain);
+}
 
-const suspended =
-  (pick: Pick): Rule =>
-  (chain) => {
-    const object = pick(chain);
-    if (object?.spec?.suspend !== true) return undefined;
+/** Does not end a wait because of a pause, which does not hold up everything: access is revoked regardless. */
+export function whyHeldByReport(chain: Chain): Missing | undefined {
+  const own = reportOf(chain.object);
+  if (own === undefined) return undefined;
+  const cause = causeOf(own, chain);
+  const name = cause === own ? "" : `${nameOf(cause.object)} is not ready: `;
+  const isStalled = own.ready !== "True" && (own.isStalled || cause.isStalled);
+  return {
+    text: `${name}${cause.reason}: ${cause.message}`,
+    isFinal: isStalled && !PAUSES.has(cause.reason),
+  };
+}
+
+/** Whether the object reports that `spec.suspend` holds it up. */
+export function reportsSuspension({ status }: Pick<AnyObject, "status">): boolean {
+  return status?.conditions?.some(({ reason }) => reason === "Suspended") ?? false;
+}
+
+const PAUSES: ReadonlySet<string> = new Set(["Suspended", "PlanOnly"]);
+
+/** A pause that the object reports, and that has not been lifted since the report. */
+function pauseOf(object: AnyObject): Missing | undefined {
+  if (object.spec?.suspend === true && reportsSuspension(object))
     return {
       text: `${nameOf(object)} is suspended; ${commandAbout("resume", object)} lets it continue`,
       isFinal: true,
     };
-  };
+  const planned = object.status?.conditions?.find(({ reason }) => reason === "PlanOnly");
+  return planned !== undefined && isPlanOnly(object)
+    ? { text: `${planned.reason}: ${planned.message}`, isFinal: true }
+    : undefined;
+}
 
-const notReady =
-  (pick: Pick): Rule =>
-  (chain) => {
-    const object = pick(chain);
-    if (object === undefined) return undefined;
-    const { ready, reason, message, isStalled } = readinessOf(object);
-    if (ready === "True") return undefined;
-    const name = object === chain.object ? "" : `${nameOf(object)} is not ready: `;
-    return { text: `${name}${reason}: ${message}`, isFinal: isStalled };
-  };
+interface Report {
+  readonly object: AnyObject;
+  readonly ready: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly isStalled: boolean;
+}
 
-/** A False condition other than Ready says why nothing happens, although the object can be used. */
-const refuses =
-  (pick: Pick, ...types: readonly string[]): Rule =>
-  (chain) => {
-    const found = pick(chain)?.status?.conditions?.find(
-      ({ type, status }) => status === "False" && types.includes(type),
-    );
-    return found && { text: `${found.reason}: ${found.message}` };
-  };
-
-const itself = ({ object }: Chain) => object;
-const account = (chain: Chain) => chain.account;
-const connection = (chain: Chain) => chain.connection;
-
-const pauses: readonly Rule[] = [
-  suspended(itself),
-  ({ object }) =>
-    isPlanOnly(object)
-      ? { text: `the annotation ${annotations.planOnly} holds it back`, isFinal: true }
-      : undefined,
-];
-
-const reports: readonly Rule[] = [
-  notReady(itself),
-  refuses(itself, "IssuanceAllowed", "Verified"),
+/** `undefined` if the object reports no problem. */
+function reportOf(object: AnyObject): Report | undefined {
+  const readiness = readinessOf(object);
+  if (readiness.ready !== "True") return { object, ...readiness };
+  const { conditions } = object.status ?? {};
+  const other = DELAYING.map((type) => findCondition(conditions, type)).find(
+    (condition) => condition?.status === "False",
+  );
+  if (other !== undefined) return { object, ...readiness, ...other };
   // The object is ready, but something prevents progress, such as a console that is down.
-  ({ object }) => {
-    const { reason, message } = readinessOf(object);
-    return isTrue(object.status?.conditions, "Ready") && !SETTLED.has(reason)
-      ? { text: `${reason}: ${message}` }
-      : undefined;
-  },
-];
+  return SETTLED.has(readiness.reason) ? undefined : { object, ...readiness };
+}
 
-/** Causes outside the object. They count only if the object itself reports that it is held up. */
-const causes: readonly Rule[] = [
-  suspended(connection),
-  notReady(connection),
-  refuses(connection, "Authenticated", "ConsoleAvailable", "Available"),
-  notReady(account),
-];
+/** Conditions other than Ready that say why nothing happens, although the object can be used. */
+const DELAYING = ["IssuanceAllowed", "Verified", "Authenticated", "ConsoleAvailable", "Available"];
 
 const SETTLED: ReadonlySet<string> = new Set([
   "KeyDelivered",
@@ -90,21 +85,21 @@ const SETTLED: ReadonlySet<string> = new Set([
   "Authenticated",
 ]);
 
-/** `undefined`: the object reports no problem, so the operator has not looked yet. */
-export function whyHeld(chain: Chain): Missing | undefined {
-  return first(pauses, chain) ?? whyHeldByReport(chain);
-}
+/** The object that a report refers to. */
+const REFERS: Readonly<Record<string, "account" | "connection">> = {
+  ServiceAccountNotReady: "account",
+  ServiceAccountSuspended: "account",
+  WaitingForServiceAccount: "account",
+  ConnectionNotReady: "connection",
+  ConnectionSuspended: "connection",
+  ConsoleUnavailable: "connection",
+};
 
-/** Leaves out `spec.suspend` and plans, which do not hold up everything: access is revoked regardless. */
-export function whyHeldByReport(chain: Chain): Missing | undefined {
-  const report = first(reports, chain);
-  return report && (first(causes, chain) ?? report);
-}
-
-function first(rules: readonly Rule[], chain: Chain): Missing | undefined {
-  for (const rule of rules) {
-    const found = rule(chain);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/** The report at the end of the references from report to report. */
+function causeOf(report: Report, chain: Chain): Report {
+  const role = ownEntry(REFERS, report.reason);
+  const next = role && chain[role];
+  const isEnd = next === undefined || next === report.object || report.object === chain.connection;
+  const said = isEnd ? undefined : reportOf(next);
+  return said === undefined ? report : causeOf(said, chain);
 }

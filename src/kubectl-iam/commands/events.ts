@@ -4,9 +4,10 @@ import type { KindName } from "../../api/kinds.ts";
 import type { Invocation } from "../cli/command.ts";
 import { UsageError } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
-import { type IamEvent, listEvents } from "../cluster/events.ts";
+import { type IamEvent, isAbout, listEvents } from "../cluster/events.ts";
 import { followEvents } from "../cluster/follow.ts";
-import { parseObjectName, toText } from "../cluster/kinds.ts";
+import { type AnyObject, parseObjectName, toText } from "../cluster/kinds.ts";
+import { findObject } from "../cluster/read.ts";
 import { styleOf } from "../view/object-screen.ts";
 import { isStructured, printTable } from "../view/output.ts";
 import { clean, screenOf } from "../view/screen.ts";
@@ -18,14 +19,17 @@ export async function run(invocation: Invocation): Promise<void> {
   if (options.watch && isStructured(invocation))
     throw new UsageError("--watch prints lines: leave out --output");
   const wanted = options.for === undefined ? undefined : parseObjectName(options.for);
-  const isWanted = ({ kind, name }: IamEvent) =>
-    wanted === undefined || (kind === wanted.kind && name === wanted.name);
   await using cluster = await openCluster(io, options);
+  const isWanted = (event: IamEvent, object?: AnyObject) =>
+    wanted === undefined || isAbout(event, wanted, object);
   // Events about cluster-scoped objects are in the namespace default.
   const namespace = wanted?.kind === "ClusterConnection" ? "default" : scopeOf(cluster, options);
   const now = io.clock.now();
+  // In several namespaces, several objects can have the name.
+  const object = options.allNamespaces ? undefined : wanted && (await findObject(cluster, wanted));
+  const events = await listEvents(cluster, namespace);
   await printTable(invocation, {
-    rows: (await listEvents(cluster, namespace)).filter(isWanted),
+    rows: events.filter((event) => isWanted(event, object as AnyObject | undefined)),
     columns: [
       { title: "LAST-SEEN", cell: ({ time }) => age(time, now) },
       ...namespaceColumn<IamEvent>(options),

@@ -1,14 +1,34 @@
-/** `explain`: prints what a reason means and what to do. */
+/** `explain`: prints what a reason means and what to do, or a sentence about each reason. */
 import { withoutMarkup } from "../../api/reasons/reason.ts";
 import { reasons } from "../../api/reasons/sections.ts";
 import type { Invocation } from "../cli/command.ts";
 import { UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
 import { screenOf, wrap } from "../view/screen.ts";
+import { type Column, renderTable } from "../view/table.ts";
+
+interface Row {
+  readonly name: string;
+  readonly sentence: string;
+}
+
+const columns: readonly Column<Row>[] = [
+  { title: "REASON", cell: ({ name }) => name },
+  { title: "MEANING", cell: ({ sentence }) => sentence, flexible: true },
+];
+
+function rows(): readonly Row[] {
+  return Object.entries(reasons)
+    .toSorted(([one], [other]) => one.localeCompare(other))
+    .map(([name, { meaning }]) => {
+      const [sentence = ""] = withoutMarkup(meaning).split(/(?<=[.!?]) (?=[A-Z])/);
+      return { name, sentence };
+    });
+}
 
 export async function run({ io, args: [wanted] }: Invocation): Promise<void> {
   if (wanted === undefined) {
-    for (const name of Object.keys(reasons).toSorted()) io.print(name);
+    io.print(renderTable(rows(), columns, screenOf(io)));
     return;
   }
   const found = Object.entries(reasons).find(

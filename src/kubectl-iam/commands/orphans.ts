@@ -23,6 +23,8 @@ interface Orphan {
   readonly kind: "Orphaned" | "Pending" | "Unmanaged";
   readonly observedTime: string | undefined;
   readonly expirationTime: string | undefined;
+  /** Whether the console does not show the key's ID. */
+  readonly isUnnamed?: boolean;
 }
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -50,11 +52,31 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   noteUnreadable(io, unreadable);
   for (const { name, why } of unknown) io.note(`${name}: unmanaged keys are unknown: ${why}`);
   if (rows.length === 0) return unknown.length === 0 ? exitCode.ok : exitCode.unknown;
-  io.note(
-    "\nDelete unused keys in the console. Then remove a deleted orphaned key from the list: " +
-      "kubectl iam forget-orphan APIKEY KEY-ID",
-  );
+  io.note(`\n${adviceFor(rows).join("\n")}`);
   return exitCode.found;
+}
+
+/** Pure. A line for each kind of key in the rows, with what works for such keys. */
+export function adviceFor(rows: readonly Orphan[]): readonly string[] {
+  const has = (kind: AdviceKind) => rows.some((row) => kindOfAdvice(row) === kind);
+  return (Object.keys(ADVICE) as AdviceKind[]).filter(has).map((kind) => ADVICE[kind]);
+}
+
+type AdviceKind = Orphan["kind"] | "Unnamed";
+
+const ADVICE: Readonly<Record<AdviceKind, string>> = {
+  Orphaned:
+    "Orphaned: delete the key in the console, then remove it from the list: kubectl iam forget-orphan APIKEY KEY-ID",
+  Unnamed:
+    "Orphaned, with the ID of an attempt: the console does not list keys. Delete the key whose description there contains that ID, if there is one, then: kubectl iam forget-orphan APIKEY ATTEMPT-ID",
+  Pending:
+    "Pending: do not delete the key. It is delivered when its ApiKey is not stalled: kubectl iam status APIKEY",
+  Unmanaged:
+    "Unmanaged: delete the key in the console unless something uses it. It leaves the list with the next read of the account. To expect such keys, set spec.unmanagedKeys: Expect of the ServiceAccount.",
+};
+
+function kindOfAdvice({ kind, isUnnamed }: Orphan): AdviceKind {
+  return isUnnamed === true ? "Unnamed" : kind;
 }
 
 /** Pure. Keys of ApiKeys, then keys of accounts that are not in any ApiKey's status. */
@@ -71,6 +93,7 @@ export function findOrphans(
         kind: "Orphaned",
         observedTime: orphan.observedTime,
         expirationTime: orphan.expirationTime,
+        ...(orphan.keyId === undefined ? { isUnnamed: true } : {}),
       }),
     ),
   );

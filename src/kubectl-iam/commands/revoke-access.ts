@@ -1,6 +1,7 @@
 /** `revoke-access`: unbinds every policy of an account, and waits until no policy is bound. */
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { truncateList } from "../../util/truncate-list.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
@@ -8,12 +9,14 @@ import { reportedCauseOfDelay } from "../cluster/chain.ts";
 import { changeOf, isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { type AnyObject, nameOf, parseNameOf } from "../cluster/kinds.ts";
-import { liveKeysOf } from "../cluster/live-keys.ts";
+import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
 import { type Missing, unobserved, waitForAll } from "../cluster/wait.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { screenOf } from "../view/screen.ts";
+
+const MOST_NAMES = 10;
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
@@ -28,7 +31,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   if (!isToWait(options)) {
     const bound = boundOf(account);
     if (options.dryRun === undefined && bound.length > 0)
-      io.note(`Still bound until the operator has unbound them: ${bound.join(", ")}.`);
+      io.note(`Still bound until the operator has unbound them: ${listed(bound)}.`);
     return exitCode.ok;
   }
   return await waitForAll(invocation, cluster, changed, {
@@ -58,11 +61,8 @@ async function revoke(
     renderFields(
       [
         field("Account", account.status?.saId ?? "not in the console yet"),
-        field("Unbinds", boundOf(account).join(", ") || "no known policy"),
-        field(
-          "Keys",
-          ...liveKeysOf(account, keys).map(({ keyId, where }) => `${keyId} (${where})`),
-        ),
+        field("Unbinds", listed(boundOf(account)) || "no known policy"),
+        field("Keys", ...keyLines(liveKeysOf(account, keys))),
         field("Pods", podsText(used, pods !== undefined)),
       ],
       screenOf(io),
@@ -78,7 +78,11 @@ async function revoke(
 
 function podsText(users: readonly string[], mayList: boolean): string {
   if (!mayList) return "not known: you do not have permission to list Pods here";
-  return users.length === 0 ? "none" : users.map((pod) => `pod/${pod}`).join(", ");
+  return users.length === 0 ? "none" : listed(users.map((pod) => `pod/${pod}`));
+}
+
+function listed(names: readonly string[]): string {
+  return truncateList(names, MOST_NAMES);
 }
 
 function boundOf({ status }: ServiceAccount): readonly string[] {
@@ -95,7 +99,7 @@ async function missingOf(
   const unseen = unobserved(account, before);
   if (unseen === undefined && (saId === undefined || revocationOf(account)?.status === "True"))
     return undefined;
-  const bound = boundOf(account).join(", ");
+  const bound = listed(boundOf(account));
   const cause = await reportedCauseOfDelay(cluster, account as AnyObject, unseen);
   const left = bound === "" ? "not confirmed yet" : `still bound: ${bound}`;
   return { ...cause, text: `${left}; ${cause.text}` };

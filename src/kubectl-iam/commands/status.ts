@@ -6,7 +6,7 @@ import { SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
 import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
-import { listEvents } from "../cluster/events.ts";
+import { isAbout, listEvents } from "../cluster/events.ts";
 import { findKind, nameOf, type ObjectName } from "../cluster/kinds.ts";
 import { readLeader } from "../cluster/leader.ts";
 import { operatorNamespace } from "../cluster/operator.ts";
@@ -79,7 +79,7 @@ async function showAll(
   const { io, options } = invocation;
   const now = io.clock.now();
   const scope = scopeOf(cluster, options);
-  await noteLeader(invocation, cluster);
+  const isLed = await noteLeader(invocation, cluster);
   const { world, unreadable } = await readWorld(cluster, scope, {
     labelSelector: options.selector,
   });
@@ -113,15 +113,17 @@ async function showAll(
   const hasOnlyOthers = scope !== undefined && kind === undefined && isEmpty && rows.length > 0;
   if (hasOnlyOthers && !isStructured(invocation)) io.note(empty);
   noteUnreadable(io, kind === undefined ? unreadable : unreadable.filter((each) => each === kind));
-  return rows.every(({ ready }) => ready === "True") ? exitCode.ok : exitCode.found;
+  return isLed && rows.every(({ ready }) => ready === "True") ? exitCode.ok : exitCode.found;
 }
 
-/** Without a leader, the objects do not change. */
-async function noteLeader(invocation: Invocation, cluster: Cluster): Promise<void> {
-  const { io, options } = invocation;
-  if (isStructured(invocation)) return;
+/**
+ * Without a leader, the objects do not change, and what they report may be over: warns, and answers false. A missing
+ * Lease proves nothing: the operator may run in another namespace.
+ */
+async function noteLeader({ io, options }: Invocation, cluster: Cluster): Promise<boolean> {
   const { kind, text } = await readLeader(cluster, operatorNamespace(options), io.clock.now());
   if (kind === "Lost") io.note(`warning: ${text}: kubectl iam doctor\n`);
+  return kind !== "Lost";
 }
 
 /** A namespace that cannot be read for lack of permission counts as existing. */
@@ -142,20 +144,20 @@ async function showOne(
 ): Promise<ExitCode> {
   const { io } = invocation;
   const object = await readObject(cluster, kind, name);
+  const isLed = await noteLeader(invocation, cluster);
   if (isStructured(invocation)) {
     await printValue(invocation, object, nameOf(object));
   } else {
-    await noteLeader(invocation, cluster);
     const { namespace = "" } = object.metadata;
     const [{ world, unreadable }, events] = await Promise.all([
       readWorld(cluster, namespace || undefined),
       unlessForbidden(listEvents(cluster, namespace || "default", name)),
     ]);
-    const about = (events ?? []).filter((event) => event.kind === kind);
+    const about = (events ?? []).filter((event) => isAbout(event, { kind, name }, object));
     const screen = screenOf(io);
     const now = io.clock.now();
     io.print(renderObject({ object, world, unreadable, events: about, now }, screen));
     noteUnreadable(io, unreadable);
   }
-  return readinessOf(object).ready === "True" ? exitCode.ok : exitCode.found;
+  return isLed && readinessOf(object).ready === "True" ? exitCode.ok : exitCode.found;
 }

@@ -15,15 +15,32 @@ import { Redacted } from "../../util/redacted.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
 import { type Cluster, notFound } from "../cluster/cluster.ts";
-import { parseObjectName, toText } from "../cluster/kinds.ts";
-import { readObject } from "../cluster/read.ts";
+import { checkName, parseObjectName, toText } from "../cluster/kinds.ts";
+import { findObject, readObject } from "../cluster/read.ts";
+
+/** A connection as a command line names it: without a kind, it can be of both kinds. */
+export interface GivenConnection {
+  readonly kind: ConnectionRef["kind"] | undefined;
+  readonly name: string;
+}
 
 /** `--connection`, or the default connection of objects that name none. Throws UsageError. */
-export function connectionRefOf({ connection }: Options): ConnectionRef {
+export function givenConnection({ connection }: Options): GivenConnection {
   if (connection === undefined) return { kind: "ClusterConnection", name: "default" };
-  const { kind, name } = parseObjectName(connection, "ClusterConnection");
+  if (!connection.includes("/")) return { kind: undefined, name: checkName(connection) };
+  const { kind, name } = parseObjectName(connection);
   if (kind === "Connection" || kind === "ClusterConnection") return { kind, name };
   throw new UsageError(`"${connection}" is not a connection: give a name such as iamconn/own`);
+}
+
+/** Without a kind: the namespace's Connection if it has one of that name. Rejects with KubeError. */
+export async function connectionRefOf(
+  cluster: Cluster,
+  { kind, name }: GivenConnection,
+): Promise<ConnectionRef> {
+  if (kind !== undefined) return { kind, name };
+  const own = await findObject(cluster, { kind: "Connection", name });
+  return { kind: own === undefined ? "ClusterConnection" : "Connection", name };
 }
 
 /** Rejects with KubeError. Throws Failure if the connection does not exist or is not valid. */

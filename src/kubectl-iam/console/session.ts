@@ -18,7 +18,12 @@ import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { toText } from "../cluster/kinds.ts";
 import { userAgent } from "../user-agent.ts";
 import { readCredentials, readTarget } from "./connection-target.ts";
-import { connectionRefOf, readConnection, readKeyInSecret } from "./from-cluster.ts";
+import {
+  connectionRefOf,
+  givenConnection,
+  readConnection,
+  readKeyInSecret,
+} from "./from-cluster.ts";
 import { keyFromFlags, setting, targetFromFlags, userFromFlags } from "./from-flags.ts";
 import { type Caller, type ConsoleTarget, proxyOf } from "./target.ts";
 
@@ -68,9 +73,12 @@ async function locate(invocation: Invocation, needs: Needs): Promise<Located> {
     throw new UsageError("--base-url and --connection exclude each other");
   const hasAddress = connection === undefined && setting(invocation, "baseUrl") !== undefined;
   if (hasAddress && fromSecret === undefined) return await locateByFlags(invocation, needs);
-  const ref = connectionRefOf(options);
+  const given = givenConnection(options);
   await using cluster = await openCluster(io, options);
-  if (fromSecret === undefined) return await locateByConnection(invocation, cluster, ref, needs);
+  if (fromSecret === undefined) {
+    const ref = await connectionRefOf(cluster, given);
+    return await locateByConnection(invocation, cluster, ref, needs);
+  }
   const { key, connectionRef } = await readKeyInSecret(cluster, fromSecret);
   const target = hasAddress
     ? await targetFromFlags(invocation)

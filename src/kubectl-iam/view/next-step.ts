@@ -10,7 +10,7 @@ import { commandAbout, nameOf } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { chainOf, usersOf } from "../cluster/relations.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
-import { whyHeld } from "../cluster/why-held.ts";
+import { reportsSuspension, whyHeld } from "../cluster/why-held.ts";
 import { adviceIn } from "./advice.ts";
 import { readinessOf } from "./readiness.ts";
 import { relative } from "./time.ts";
@@ -27,7 +27,7 @@ export function nextStep(object: AnyObject, world: World, now: Instant): NextSte
     return reason === "InUse"
       ? needed(deleteUsers(object, world))
       : { isNeeded: false, text: "Wait: it is being deleted." };
-  if (object.spec?.suspend === true) return needed(resume(object));
+  if (reportsSuspension(object)) return needed(resume(object));
   if (ready !== "True") return needed(adviceIn(message) ?? helpFor(object, reason));
   if (reason === "AccessRevoked")
     return needed(

@@ -9,7 +9,11 @@ import type { Secret } from "../../../src/kube/resource-types.ts";
 import { scrubObject, scrubSecret, scrubText } from "../../../src/kubectl-iam/bundle/scrub.ts";
 import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
 import { expiringKeys } from "../../../src/kubectl-iam/commands/expiring.ts";
-import { findOrphans, unauditedAccounts } from "../../../src/kubectl-iam/commands/orphans.ts";
+import {
+  adviceFor,
+  findOrphans,
+  unauditedAccounts,
+} from "../../../src/kubectl-iam/commands/orphans.ts";
 import { readPair } from "../../../src/kubectl-iam/console/from-cluster.ts";
 import { readPolicyRecords } from "../../../src/kubectl-iam/console/policy-records.ts";
 import { hideSecrets } from "../../../src/kubectl-iam/console/print.ts";
@@ -88,6 +92,21 @@ describe("orphans", () => {
       ["u", "Orphaned"],
       ["d", "Unmanaged"],
     ]);
+  });
+
+  test("come with advice that works for the keys that are listed", () => {
+    const lost = { keyId: "c", attemptId: "t" };
+    const pending = { keyId: "p", expirationTime: "2026-04-01T00:00:00Z" };
+    const conditions = [{ type: "Stalled", status: "True", reason: "SecretConflict" }];
+    const adviceOn = (status: object, unmanaged: readonly string[] = []) =>
+      adviceFor(findOrphans([key("k", status)], [account(unmanaged)])).join("\n");
+    expect(adviceOn({ orphaned: [lost] })).toMatch(/^Orphaned: .*forget-orphan APIKEY KEY-ID$/);
+    expect(adviceOn({ orphaned: [{ attemptId: "t" }] })).toMatch(
+      /forget-orphan APIKEY ATTEMPT-ID$/,
+    );
+    expect(adviceOn({ pending, conditions })).toMatch(/^Pending: do not delete the key/);
+    expect(adviceOn({}, ["d"])).toMatch(/^Unmanaged: (?!.*forget-orphan)/);
+    expect(adviceOn({ orphaned: [lost] }, ["d"]).split("\n")).toHaveLength(2);
   });
 
   test.each<[string, object | undefined, boolean]>([

@@ -227,6 +227,21 @@ describe("looking", () => {
     await watching;
   });
 
+  test("events of a deleted object of the same name are not shown", async () => {
+    const ref = { serviceAccountRef: { name: "ci-bot" } };
+    await world.apiKey("twice", ref);
+    await world.ready("ApiKey", "twice");
+    await expect.poll(() => output("events --for iamkey/twice")).toContain("KeyIssued");
+    await world.delete("ApiKey", "twice");
+    await world.isGone("ApiKey", "twice");
+    await world.apiKey("twice", { ...ref, suspend: true });
+    await world.condition("ApiKey", "twice", "Ready", "False", "Suspended");
+    expect((await iam("status iamkey/twice")).output).not.toContain("KeyIssued");
+    expect((await iam("events --for iamkey/twice")).output).not.toContain("KeyIssued");
+    await world.delete("ApiKey", "twice");
+    await world.isGone("ApiKey", "twice");
+  });
+
   test("json and yaml are for programs", async () => {
     expect(JSON.parse(await output("status -o json")).items[0]).toMatchObject({ ready: "True" });
     expect(successOf(await kubectlIam("status iamkey/ci-bot-key -o yaml"))).toMatch(
@@ -352,9 +367,9 @@ describe("acting", () => {
   test("import imports an account of the console", async () => {
     const text = await output(`console create-account made-by-hand ${withConsole} -o json`);
     const { saId: made } = JSON.parse(text);
-    await output(`import ${made} --name by-hand ${withConsole}`);
-    await world.ready("ServiceAccount", "by-hand");
-    expect((await world.get("ServiceAccount", "by-hand")).status).toMatchObject({
+    await output(`import ${made} ${withConsole}`);
+    await world.ready("ServiceAccount", "made-by-hand");
+    expect((await world.get("ServiceAccount", "made-by-hand")).status).toMatchObject({
       saId: made,
       origin: "Imported",
     });
@@ -372,6 +387,8 @@ describe("acting", () => {
     const found = await iam("orphans");
     expect(found.code).toBe(1);
     expect(found.output).toContain(`iamsa/ci-bot   ${stray}   Unmanaged`);
+    expect(found.notes).toMatch(/^Unmanaged: delete the key in the console/m);
+    expect(found.notes).not.toContain("forget-orphan");
 
     const fault = world.iam.faults.add({
       operation: "issueKey",
@@ -422,7 +439,7 @@ describe("the console", () => {
     const target = await tpn();
     expect(await output(`console login ${withConsole}`)).toContain("accepts the credentials");
     await output(`console create-account another ${withConsole}`);
-    expect(await output(`console accounts ${withConsole}`)).toContain(account);
+    expect(await output("console accounts --connection console")).toContain(account);
     expect(await output(`console account ${account} ${withConsole}`)).toContain(target);
     await output(`console issue-key ${account} --secret-file another.json ${withConsole}`);
     expect(

@@ -327,6 +327,15 @@ test("create makes objects and waits for them, and wait waits for others", async
   });
   expect(await iam("create apikey made-key --account made --no-wait")).toMatchObject({ code: 0 });
   expect((await iam("wait --all --timeout 50s")).output).toMatch(/^iamkey\/made-key Ready=True /m);
+  expect(await iam("create serviceaccount other --connection nowhere")).toMatchObject({
+    code: 3,
+    output: "",
+    notes:
+      "error: iamcconn/nowhere does not exist, so nothing was created: create it first, or use --no-wait\n",
+  });
+  expect(
+    (await iam("create serviceaccount other --connection console --dry-run")).output,
+  ).toContain("    kind: Connection\n");
   const stalled = await iam("create policybinding made --account made --policy pol-nowhere");
   expect(stalled.notes).toMatch(/^error: iampb\/made: PolicyRefused: /m);
   expect(stalled.code).toBe(3);

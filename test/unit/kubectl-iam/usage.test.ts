@@ -5,6 +5,8 @@ import { runInProcess } from "./support/in-process.ts";
 
 const NO_CLUSTER = ["--kubeconfig", "/nowhere/config"];
 
+const OWN = "create connection own --org-id o --domain-name d --credentials login";
+
 /** One or several bad lines for each command, and what the message has to say. */
 const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegExp])[]>> = {
   status: [
@@ -45,6 +47,14 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegEx
     ["create policybinding x --account a --export", /policyIds: must name at least one policy/],
     ["create iamsa Upper --export", /is not a valid object name/],
     ["create apikey x --account a --expires-in-days 9999 --export", /expiresInDays: /],
+    [
+      "create connection x --base-url https://c",
+      /--org-id, --domain-name, --credentials are needed for this kind/,
+    ],
+    ["create iamsa x --policy p", /--policy is not for this kind, which takes --connection, /],
+    ["create iamsa x --connection iamkey/y", /is not a connection/],
+    [`${OWN} --base-url http://c --export`, /set insecureHTTP: true to accept that/],
+    [`${OWN} --base-url https://c --ca-file /nowhere.pem`, /\/nowhere.pem cannot be read/],
   ],
   logs: [["logs --level loud", /--level must be debug, info, warn or error; it is "loud"/]],
   uninstall: [["uninstall", /needs --dry-run, which shows/]],
@@ -156,6 +166,22 @@ test("create --export prints a manifest that apply takes, without a cluster", as
       "",
     ].join("\n"),
   );
+});
+
+test.each([
+  [
+    `${OWN} --base-url http://c --insecure-http --partition-id p`,
+    ["insecureHTTP: true", "partitionId: p"],
+  ],
+  [
+    "create iamsa x --connection iamconn/own --project-id prj-2 --description two",
+    ["name: own", "projectId: prj-2", "description: two"],
+  ],
+  ["create iamkey x --account a --description one", ["description: one"]],
+])("%s --export prints all that was given", async (line, given) => {
+  const { output, code } = await runInProcess([...line.split(" "), "--export", ...NO_CLUSTER]);
+  expect(code).toBe(0);
+  for (const text of given) expect(output).toContain(text);
 });
 
 test("without a cluster, the error names the settings that select one", async () => {

@@ -1,7 +1,10 @@
 /** What is printed, as pure functions of what was read. */
 import { describe, expect, test } from "vitest";
+import { reasons } from "../../../src/api/reasons/sections.ts";
+import { isAbout } from "../../../src/kubectl-iam/cluster/events.ts";
 import { NO_FORECAST } from "../../../src/kubectl-iam/cluster/forecast.ts";
 import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
+import { keyLines } from "../../../src/kubectl-iam/cluster/live-keys.ts";
 import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
 import { bar } from "../../../src/kubectl-iam/view/bar.ts";
 import { nextStep } from "../../../src/kubectl-iam/view/next-step.ts";
@@ -108,6 +111,38 @@ test("explain prints the meaning, the action and its commands without markup", a
   );
 });
 
+test("explain without a reason prints a line for each reason", async () => {
+  const { output } = await runInProcess(["explain"]);
+  const lines = output.trimEnd().split("\n");
+  expect(lines).toHaveLength(Object.keys(reasons).length + 1);
+  expect(lines).toContainEqual(
+    expect.stringMatching(
+      /^InUse +The object is being deleted, and other objects still need it\.$/,
+    ),
+  );
+});
+
+test("events of a deleted object are not about an object of the same name", () => {
+  const wanted = { kind: "ApiKey", name: "k" } as const;
+  const event = { kind: "ApiKey", name: "k", uid: "old" };
+  const living = { metadata: { name: "k", uid: "new" } } as AnyObject;
+  expect(isAbout(event, wanted, living)).toBe(false);
+  expect(isAbout({ ...event, uid: "new" }, wanted, living)).toBe(true);
+  expect(isAbout({ ...event, uid: undefined }, wanted, living)).toBe(true);
+  expect(isAbout(event, wanted, undefined)).toBe(true);
+  expect(isAbout(event, { ...wanted, name: "other" }, undefined)).toBe(false);
+});
+
+test("a long list of keys is cut", () => {
+  const keys = Array.from({ length: 12 }, (_, index) => ({
+    keyId: `k${index}`,
+    where: "unmanaged",
+    isManaged: false,
+  }));
+  expect(keyLines(keys.slice(0, 10))).toHaveLength(10);
+  expect(keyLines(keys).slice(9)).toEqual(["k9 (unmanaged)", "and 2 more"]);
+});
+
 describe("the next step", () => {
   const empty: World = {
     clusterConnections: [],
@@ -142,7 +177,7 @@ describe("the next step", () => {
     ["an unknown reason", object([ready("False", "Odd")]), /kubectl iam explain Odd/],
     [
       "suspended",
-      object([ready("True", "x")], { spec: { suspend: true } }),
+      object([ready("True", "Suspended")], { spec: { suspend: true } }),
       /kubectl iam resume iamkey\/k -n n/,
     ],
     [

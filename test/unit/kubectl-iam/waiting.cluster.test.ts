@@ -151,6 +151,15 @@ describe("without an operator", () => {
     expect(code).toBe(3);
   });
 
+  test.each(["status", "status -o json", "status iamconn/console"])(
+    "%s exits with status 1 and warns",
+    async (args) => {
+      const { code, notes } = await iam(`${args} --operator-namespace ${world.namespace}`);
+      expect(notes).toMatch(/warning: no replica of the operator has renewed the Lease for /);
+      expect(code).toBe(1);
+    },
+  );
+
   describe("and with a Secret that nobody repairs", () => {
     const key = { namespace: "", name: "ci-bot-key" };
     let before: Secret;

@@ -1,0 +1,105 @@
+/** What a command that waits says, and when it ends, by what the objects report. */
+import { expect, test } from "vitest";
+import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
+import { whyHeld, whyHeldByReport } from "../../../src/kubectl-iam/cluster/why-held.ts";
+
+type Report = readonly [status: string, reason: string, state?: "Stalled" | "Reconciling"];
+
+function object(kind: string, [status, reason, state]: Report, more: object = {}): AnyObject {
+  const ready = { type: "Ready", status, reason, message: `Of ${kind}.` };
+  const other = { type: state, status: "True", reason, message: `Of ${kind}.` };
+  return {
+    kind,
+    metadata: { name: "n", namespace: "t" },
+    status: { conditions: state === undefined ? [ready] : [ready, other] },
+    ...more,
+  } as unknown as AnyObject;
+}
+
+const key = (report: Report, more?: object) => object("ApiKey", report, more);
+const account = (report: Report, more?: object) => object("ServiceAccount", report, more);
+const connection = (report: Report, more?: object) => object("Connection", report, more);
+const suspended = { spec: { suspend: true } };
+const planned = { metadata: { name: "n", annotations: { "iam-operator.io/plan-only": "yes" } } };
+const delivered = key(["True", "KeyDelivered"]);
+const waiting = key(["False", "ServiceAccountNotReady", "Reconciling"]);
+
+test.each([
+  ["nothing reported", { object: delivered }],
+  ["a suspension that is not reported yet", { object: { ...delivered, ...suspended } }],
+  ["a plan that is not reported yet", { object: { ...delivered, ...planned } }],
+  [
+    "a suspended account",
+    { object: delivered, account: account(["True", "Suspended"], suspended) },
+  ],
+  ["a stalled account", { object: delivered, account: account(["False", "Bad", "Stalled"]) }],
+  [
+    "a suspended connection",
+    { object: delivered, connection: connection(["True", "Suspended"], suspended) },
+  ],
+])("%s holds up nothing", (_, chain) => {
+  expect(whyHeld(chain as never)).toBeUndefined();
+});
+
+test.each<[string, Parameters<typeof whyHeld>[0], string, boolean]>([
+  [
+    "a reported suspension",
+    { object: key(["True", "Suspended"], suspended) },
+    "iamkey/n is suspended; kubectl iam resume iamkey/n -n t lets it continue",
+    true,
+  ],
+  [
+    "a suspension that was lifted",
+    { object: key(["True", "Suspended"]) },
+    "Suspended: Of ApiKey.",
+    false,
+  ],
+  ["a reported plan", { object: key(["True", "PlanOnly"], planned) }, "PlanOnly: Of ApiKey.", true],
+  ["a plan that was lifted", { object: key(["True", "PlanOnly"]) }, "PlanOnly: Of ApiKey.", false],
+  ["its own stall", { object: key(["False", "Bad", "Stalled"]) }, "Bad: Of ApiKey.", true],
+  ["its own trouble", { object: key(["False", "Bad", "Reconciling"]) }, "Bad: Of ApiKey.", false],
+  [
+    "what time ends, of a key in use",
+    { object: key(["True", "BudgetExceeded"]) },
+    "BudgetExceeded: Of ApiKey.",
+    false,
+  ],
+  [
+    "a stalled account that it waits for",
+    { object: waiting, account: account(["False", "Bad", "Stalled"]) },
+    "iamsa/n is not ready: Bad: Of ServiceAccount.",
+    true,
+  ],
+  [
+    "the connection that its account waits for",
+    {
+      object: waiting,
+      account: account(["False", "ConnectionNotReady", "Reconciling"]),
+      connection: connection(["False", "LoginFailed", "Stalled"]),
+    },
+    "iamconn/n is not ready: LoginFailed: Of Connection.",
+    true,
+  ],
+  [
+    "an account that it waits for, of a key in use",
+    {
+      object: key(["True", "ServiceAccountNotReady"]),
+      account: account(["False", "Bad", "Stalled"]),
+    },
+    "iamsa/n is not ready: Bad: Of ServiceAccount.",
+    false,
+  ],
+  [
+    "an account that is not readable",
+    { object: waiting },
+    "ServiceAccountNotReady: Of ApiKey.",
+    false,
+  ],
+])("%s is named", (_, chain, text, isFinal) => {
+  expect(whyHeld(chain)).toEqual({ text, isFinal });
+});
+
+test("a pause does not end a wait for a revocation", () => {
+  const paused = account(["False", "Suspended", "Stalled"], suspended);
+  expect(whyHeldByReport({ object: paused })).toMatchObject({ isFinal: false });
+});
