@@ -62,7 +62,13 @@ export const LAYERS: readonly Layer[] = [
   {
     files: "connections/**",
     because: "what a connection needs is computed from data, for the operator and for the plugin",
-    imports: ["api/**", "http/tls-settings.ts", "kube/resource.ts", "util/**", "node:crypto"],
+    imports: [
+      "api/**",
+      "http/tls-settings.ts",
+      "kube/{match-labels,resource}.ts",
+      "util/**",
+      "node:crypto",
+    ],
     types: ["iam/{model,exchange/exchange}.ts", "kube/resource-types.ts"],
   },
   {
@@ -121,7 +127,7 @@ export const LAYERS: readonly Layer[] = [
       "controllers/frame/rules/**",
       "connections/**",
       "iam/{errors,evidence}.ts",
-      "kube/{errors,match-labels,resource}.ts",
+      "kube/{errors,resource}.ts",
       "util/**",
       "node:{crypto,util}",
     ],

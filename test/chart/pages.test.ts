@@ -141,7 +141,6 @@ describe("the pages about installing, upgrading and uninstalling", () => {
     await follow("docs/install.md", "Issue a key");
     await follow("docs/troubleshooting.md");
     await follow("docs/safety.md");
-    await follow("docs/backup.md");
     await shell(
       "kubectl create rolebinding alice --clusterrole=edit --user=alice --namespace=team-a",
     );

@@ -64,6 +64,11 @@ export class World extends Objects {
     return world;
   }
 
+  /** The same console, and the same name of the namespace, which need not exist on the other servers. */
+  on(ground: Ground): World {
+    return new World(ground, this.namespace, this.iam, this.#options);
+  }
+
   /** The console's credentials and a Connection named `console`. */
   async connect(spec: object = {}): Promise<void> {
     const { concurrency = 64, extraCalls = {} } = this.#options;

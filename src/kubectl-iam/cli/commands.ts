@@ -240,6 +240,30 @@ export const commands: readonly CommandSpec[] = [
     load: () => import("../commands/adopt-secret.ts"),
   },
   {
+    usage: "backup [file]",
+    group: "Act",
+    summary: "Write the operator's objects and their Secrets as manifests that can be applied.",
+    details: [
+      "Into a new file that only you can read, or to standard output: connections with the Secrets and ConfigMaps that they name, ServiceAccounts with spec.saId, PolicyBindings, ApiKeys with their Secrets (pending pairs too), ResourceQuotaExports, and the namespaces with their labels. Lines on standard error say what cannot be restored.",
+      "Exits with status 1 if there is such a line, and with 3 if you do not have permission to list a kind.",
+    ],
+    options: [...clusterOptions, "allNamespaces", "withoutSecrets", "operatorNamespace"],
+    examples: ["backup -A backup.yaml", "backup -n team-a | age -r age1... > team-a.yaml.age"],
+    load: () => import("../commands/backup.ts"),
+  },
+  {
+    usage: "restore",
+    group: "Act",
+    summary: "Create the missing objects of a backup, so that every ApiKey keeps its key.",
+    details: [
+      "Changes no object that exists, and refuses if the cluster has another account or another key for an object. Leaves out objects for which the operator would create an account or issue a key. A ClusterConnection gets a grant that lets the namespaces import their accounts. Asks for confirmation, unless --yes is given. Can be run again.",
+      "Waits until every object is ready, and counts the created accounts and issued keys. Exits with status 1 if an ApiKey is left out or has another key.",
+    ],
+    options: [...actAndWait, "filename", "yes"],
+    examples: ["restore -f backup.yaml --dry-run", "restore -f backup.yaml --yes"],
+    load: () => import("../commands/restore.ts"),
+  },
+  {
     usage: "console login",
     group: "Console",
     summary: "Log in, and report whether the console accepts the credentials.",

@@ -182,6 +182,7 @@ export const options = {
     "-f, --filename <file>",
     "A file with objects, a folder of such files, or - for standard input; repeatable.",
   ),
+  withoutSecrets: flag("--without-secrets", "Leave out all Secrets."),
   kustomize: text("-k, --kustomize <folder>", "A folder for kubectl kustomize."),
   body: text("--body <file>", "The request's JSON body: a file, or - for standard input."),
   description: text("--description <text>", "The description in the console."),

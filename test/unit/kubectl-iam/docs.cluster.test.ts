@@ -1,6 +1,6 @@
 /**
- * The pages of docs/kubectl-iam: their commands are run, in order, and what they print is compared. With DOCS=write in
- * the environment the pages get what was printed.
+ * The pages of docs/kubectl-iam, and docs/backup.md: their commands are run, in order, and what they print is compared.
+ * With DOCS=write in the environment the pages get what was printed.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,8 @@ import { commandsOf } from "./support/commands.ts";
 import { CI_BOT_POLICIES, openScene, type Scene } from "./support/scene.ts";
 
 const folder = join(import.meta.dirname, "../../../docs/kubectl-iam");
-const pages = readdirSync(folder).filter((name) => name !== "README.md");
+// The backup comes first: it counts the keys that other pages supersede.
+const pages = ["../backup.md", ...readdirSync(folder).filter((name) => name !== "README.md")];
 
 let scene: Scene;
 let legacyId = "";

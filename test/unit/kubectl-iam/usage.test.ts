@@ -71,6 +71,12 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegEx
   ],
   "forget-orphan": [["forget-orphan ci-bot-key", /missing required argument 'key-id'/]],
   "adopt-secret": [["adopt-secret iamsa/x", /is not of kind ApiKey/]],
+  backup: [["backup -A -n team-a", /exclude each other|no cluster is configured/]],
+  restore: [
+    ["restore", /a backup is required: give -f FILE/],
+    ["restore -f /nowhere.yaml", /file \/nowhere.yaml does not exist/],
+    ["restore -f a.yaml --dry-run=server", /--dry-run=server is not possible/],
+  ],
   console: [["console", /a console command is required: kubectl iam console --help lists them/]],
   "console login": [
     ["console login --base-url ftp://x", /is not a valid address/],

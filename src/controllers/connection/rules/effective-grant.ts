@@ -4,7 +4,7 @@ import {
   gracePeriodMs,
   type Rights,
 } from "../../../api/connection.ts";
-import { matchesLabels } from "../../../kube/match-labels.ts";
+import { matchesGrant } from "../../../connections/matches-grant.ts";
 
 export type Grants = Pick<ClusterConnectionSpec, "grants" | "withdrawalGracePeriod">;
 type Labels = Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export function effectiveGrant(
   namespace: string,
   labels: Labels | undefined,
 ): Rights | undefined {
-  const matching = grants.filter((grant) => matches(grant, namespace, labels));
+  const matching = grants.filter((grant) => matchesGrant(grant, namespace, labels));
   if (matching.length === 0) return undefined;
   return {
     policyIds: unionOf(matching.map((grant) => grant.policyIds)),
@@ -74,10 +74,4 @@ export function isJudged(grants: readonly Grant[], labels: Labels | undefined): 
   return (
     labels !== undefined || grants.every(({ namespaces }) => namespaces.selector === undefined)
   );
-}
-
-function matches({ namespaces }: Grant, name: string, labels: Labels | undefined): boolean {
-  const { names = [], selector, all } = namespaces;
-  if (all === true || names.includes(name)) return true;
-  return selector !== undefined && labels !== undefined && matchesLabels(selector, labels);
 }

@@ -37,6 +37,11 @@ test.each<[string, Given, string?]>([
     "Stalled NotGranted",
   ],
   [
+    "an imported account needs it as long as the object exists",
+    { ...imported, account, ...granting({ importServiceAccounts: false }) },
+    "Stalled NotGranted",
+  ],
+  [
     "a project needs its grant",
     { ...ofProject, ...granting({ projectIds: ["prj-8"] }) },
     "Stalled ProjectNotGranted",

@@ -1,0 +1,134 @@
+/** What a backup keeps, without a cluster. */
+import { describe, expect, test } from "vitest";
+import { clusterConnectionKind, type Grant } from "../../../src/api/connection.ts";
+import { effectiveGrant } from "../../../src/controllers/connection/rules/effective-grant.ts";
+import { lackImports, withImports } from "../../../src/kubectl-iam/backup/imports.ts";
+import { inOrder, toManifest } from "../../../src/kubectl-iam/backup/manifest.ts";
+
+const API = "iam-operator.io/v1alpha1";
+
+describe("a manifest", () => {
+  test("keeps what a user writes", () => {
+    const object = {
+      apiVersion: API,
+      kind: "ApiKey",
+      metadata: {
+        name: "one",
+        namespace: "team-a",
+        uid: "u",
+        resourceVersion: "7",
+        generation: 3,
+        creationTimestamp: "2026-01-01T00:00:00Z",
+        finalizers: ["iam-operator.io/finalizer"],
+        ownerReferences: [],
+        managedFields: [],
+        labels: { team: "a" },
+        annotations: {
+          "iam-operator.io/intent": "{}",
+          "iam-operator.io/rotate-requested-at": "now",
+          "iam-operator.io/reconcile-requested-at": "now",
+          "kubectl.kubernetes.io/last-applied-configuration": "{}",
+          "iam-operator.io/plan-only": "true",
+        },
+      },
+      spec: { serviceAccountRef: { name: "ci" } },
+      status: { current: {} },
+    };
+    expect(toManifest(object)).toEqual({
+      apiVersion: API,
+      kind: "ApiKey",
+      metadata: {
+        name: "one",
+        namespace: "team-a",
+        labels: { team: "a" },
+        annotations: { "iam-operator.io/plan-only": "true" },
+      },
+      spec: { serviceAccountRef: { name: "ci" } },
+    });
+  });
+
+  const account = (spec: object, status?: object) =>
+    toManifest({
+      apiVersion: API,
+      kind: "ServiceAccount",
+      metadata: { name: "ci" },
+      spec,
+      status,
+    } as never).spec;
+
+  test.each([
+    ["a created account", {}, { saId: "sa-1" }, { saId: "sa-1", deletionPolicy: "Revoke" }],
+    [
+      "a created account that is to stay",
+      { deletionPolicy: "Retain" },
+      { saId: "sa-1" },
+      { saId: "sa-1", deletionPolicy: "Retain" },
+    ],
+    ["an imported account", { saId: "sa-1" }, { saId: "sa-1" }, { saId: "sa-1" }],
+    ["no account", { name: "ci" }, undefined, { name: "ci" }],
+  ])("of %s deletes as the object did", (_, spec, status, kept) => {
+    expect(account(spec, status)).toEqual(kept);
+  });
+
+  test("of a namespace has its labels only", () => {
+    const labels = { "kubernetes.io/metadata.name": "team-a", team: "a" };
+    const metadata = { name: "team-a", labels, annotations: { note: "x" } };
+    const spec = { finalizers: ["kubernetes"] };
+    expect(toManifest({ apiVersion: "v1", kind: "Namespace", metadata, spec })).toEqual({
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: "team-a", labels: { team: "a" } },
+    });
+  });
+});
+
+test("an ApiKey comes after its Secret", () => {
+  const object = (kind: string) => ({ apiVersion: "v1", kind, metadata: { name: "one" } });
+  const kinds = inOrder(["ApiKey", "ServiceAccount", "Secret"].map(object)).map(({ kind }) => kind);
+  expect(kinds).toEqual(["Secret", "ServiceAccount", "ApiKey"]);
+});
+
+describe("the grant for imports", () => {
+  const parse = (grants: readonly object[]) =>
+    clusterConnectionKind.spec.shape.grants.parse(grants) as readonly Grant[];
+  const rights = (grants: readonly Grant[], name: string) =>
+    effectiveGrant({ grants: [...grants], withdrawalGracePeriod: "10m" }, name, { team: "a" });
+  const team = {
+    name: "team",
+    namespaces: { selector: { matchLabels: { team: "a" } } },
+    policyIds: ["pol-read"],
+    maxServiceAccounts: 2,
+    maxIssuesPerDay: 5,
+    maxExpiresInDays: 30,
+  };
+  const unlimited = { name: "all", namespaces: { names: ["team-a"] } };
+
+  test.each([
+    ["with limits", [team]],
+    ["without limits", [team, unlimited]],
+  ])("changes nothing else of a grant %s", (_, given) => {
+    const grants = parse(given) as Grant[];
+    const more = parse(withImports(grants, ["team-a"]));
+    expect(rights(more, "team-a")).toEqual({
+      ...rights(grants, "team-a"),
+      importServiceAccounts: true,
+    });
+    expect(rights(more, "team-b")).toEqual(rights(grants, "team-b"));
+  });
+
+  test("names a namespace that joins later, too", () => {
+    const twice = withImports(withImports([], ["b"]), ["a"]);
+    expect(twice.map(({ namespaces }) => namespaces.names)).toEqual([["a", "b"]]);
+  });
+
+  test("is for namespaces that can use the connection and cannot import", () => {
+    const grants = parse([team, { ...unlimited, importServiceAccounts: true }]) as Grant[];
+    const namespaces = [
+      { name: "team-a", labels: { team: "a" } },
+      { name: "team-b", labels: { team: "a" } },
+      { name: "team-c", labels: {} },
+      { name: "team-d", labels: undefined },
+    ];
+    expect(lackImports(grants, namespaces)).toEqual(["team-b"]);
+  });
+});
