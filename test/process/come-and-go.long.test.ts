@@ -11,11 +11,11 @@ const GROWTH_MIB = 8;
 const servers = useServers();
 
 test("memory returns to where it was, and no text of a tenant stays", async () => {
-  const report = await letVisitorsComeAndGo(servers(), { visitors: 10, rounds: 10 });
-  const [, before, ...later] = report;
-  for (const { texts } of report) expect(texts).toEqual([]);
-  for (const { heapMiB, residentMiB } of later) {
-    expect(heapMiB).toBeLessThanOrEqual((before?.heapMiB ?? 0) + GROWTH_MIB);
-    expect(residentMiB).toBeLessThanOrEqual((before?.residentMiB ?? 0) + GROWTH_MIB);
-  }
+  const { texts, residentMiB } = await letVisitorsComeAndGo(servers(), {
+    visitors: 10,
+    rounds: 10,
+  });
+  expect(texts).toEqual([]);
+  const [before, after] = [residentMiB.slice(0, 5), residentMiB.slice(5)];
+  expect(Math.max(...after)).toBeLessThanOrEqual(Math.max(...before) + GROWTH_MIB);
 });

@@ -9,7 +9,6 @@ import { until } from "../../../real-world/until.ts";
 export interface Memory {
   /** In use after the garbage was collected. */
   readonly heapMiB: number;
-  readonly residentMiB: number;
   /** Everything that is in the heap as a text, of long texts the beginning. */
   readonly texts: readonly string[];
 }
@@ -30,7 +29,6 @@ export function openHeap() {
   return {
     nodeArgs: [`--heapsnapshot-signal=${SIGNAL}`, `--diagnostic-dir=${directory}`],
     async memoryOf(operator: OperatorProcess): Promise<Memory> {
-      const residentMiB = residentOf(operator.pid);
       operator.signal(SIGNAL);
       let snapshot: Snapshot | undefined;
       await until("a snapshot of the heap", () => {
@@ -41,7 +39,7 @@ export function openHeap() {
       const { length: width = 1 } = meta?.node_fields ?? [];
       const at = meta?.node_fields.indexOf("self_size") ?? 0;
       const bytes = nodes.reduce((sum, value, n) => (n % width === at ? sum + value : sum), 0);
-      return { heapMiB: Math.round(bytes / MIB), residentMiB, texts };
+      return { heapMiB: Math.round(bytes / MIB), texts };
     },
   };
 }
@@ -58,9 +56,4 @@ function readLast(directory: string): Snapshot | undefined {
   } catch {
     return undefined;
   }
-}
-
-function residentOf(pid: number): number {
-  const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Math.round(Number(kilobytes) / 1_024);
 }

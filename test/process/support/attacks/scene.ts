@@ -16,8 +16,9 @@ const REVOCATION_MS = 2_000;
 
 export interface Scene {
   readonly attacker: World;
-  /** What is in use of the operator's heap, and of its memory. */
+  /** What is in the operator's heap. */
   memory(): Promise<Memory>;
+  residentMiB(): number;
   /** Throws unless the operator lives, fits into its container, and revokes the victim's access in time. */
   withstands(): Promise<object>;
   /** The same after a start beside what there is, which has to be ready in time. */
@@ -42,7 +43,7 @@ export async function openScene(servers: OwnServers, everywhere = false): Promis
   const tpn = await prepareVictim(victim);
   const withstands = async () => {
     const revokedMs = await revoke(victim, tpn).catch((error: unknown) => error);
-    const peakMiB = operator.isRunning ? peakOf(operator.pid) : 0;
+    const peakMiB = operator.isRunning ? mebibytesOf(operator.pid, "VmHWM") : 0;
     if (peakMiB === 0) throw new Error(`the operator ended:\n${operator.output().slice(-1_500)}`);
     if (typeof revokedMs !== "number")
       throw new Error(`${revokedMs}; the operator said:\n${operator.output().slice(-1_500)}`);
@@ -54,6 +55,7 @@ export async function openScene(servers: OwnServers, everywhere = false): Promis
     attacker,
     withstands,
     memory: () => heap.memoryOf(operator),
+    residentMiB: () => mebibytesOf(operator.pid, "VmRSS"),
     withstandsRestart: async () => {
       await operator.stop();
       const startedAt = performance.now();
@@ -116,7 +118,8 @@ async function revoke(victim: World, tpn: string): Promise<number> {
   return took;
 }
 
-function peakOf(pid: number): number {
-  const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+function mebibytesOf(pid: number, field: "VmHWM" | "VmRSS"): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const [, kilobytes] = new RegExp(`${field}:\\s+(\\d+) kB`).exec(status) ?? [];
   return Math.round(Number(kilobytes) / 1_024);
 }

@@ -6,7 +6,7 @@ import type { OwnServers } from "../../../real-world/servers.ts";
 import { until } from "../../../real-world/until.ts";
 import type { World } from "../../../real-world/world.ts";
 import { spoilings, startSpoilingConsole } from "./console.ts";
-import { exportQuotas, openScene } from "./scene.ts";
+import { exportQuotas, openScene, type Scene } from "./scene.ts";
 
 /** Begins every text of a visitor. */
 const TRACE = "left-by-a-visitor";
@@ -23,36 +23,52 @@ interface Visits {
 }
 
 interface Leftovers {
-  readonly round: number;
-  readonly heapMiB: number;
-  readonly residentMiB: number;
-  /** Texts of visitors. */
+  /** What the leader takes after each round. */
+  readonly residentMiB: readonly number[];
+  /** Texts of visitors that it still has in the end, when no call for them can be under way any more. */
   readonly texts: readonly string[];
 }
 
-/** What the leader still has in memory after each round. */
+/** A call over the visitors' connections ends within that time. */
+const LONGEST_CALL_MS = 60_000;
+
+/** What the leader still has in memory when the visitors are gone. */
 export async function letVisitorsComeAndGo(
   servers: OwnServers,
   { visitors, rounds }: Visits,
-): Promise<readonly Leftovers[]> {
+): Promise<Leftovers> {
   const scene = await openScene(servers, true);
-  const report: Leftovers[] = [];
+  const residentMiB: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const numbers = Array.from({ length: visitors }, (_, n) => round + n);
     const atOnce = round % 2 === 0 ? 1 : visitors;
     await inParallel(numbers, atOnce, (n) => visit(servers, n));
     const withstood = await scene.withstands();
-    const { texts, ...memory } = await scene.memory();
-    const left = texts.filter(isOfVisitor);
-    report.push({ round, ...memory, texts: left.map((text) => text.slice(0, 100)) });
-    console.log(JSON.stringify({ visitors, atOnce, ...withstood, ...report.at(-1) }));
+    residentMiB.push(scene.residentMiB());
+    console.log(
+      JSON.stringify({ visitors, atOnce, ...withstood, residentMiB: residentMiB.at(-1) }),
+    );
   }
+  // A snapshot takes much memory itself, so it is the last that is measured.
+  const texts = await leftTexts(scene);
   await visit(servers, 0, async () => {
     const { texts } = await scene.memory();
     if (!texts.some(isOfVisitor)) throw new Error("nothing is seen of a visitor who is there");
   });
   await scene.close();
-  return report;
+  return { residentMiB, texts };
+}
+
+async function leftTexts(scene: Scene): Promise<readonly string[]> {
+  let left: readonly string[] = [];
+  const isClean = async () => {
+    const { heapMiB, texts } = await scene.memory();
+    left = texts.filter(isOfVisitor).map((text) => text.slice(0, 100));
+    console.log(JSON.stringify({ heapMiB, left }));
+    return left.length === 0;
+  };
+  await until("no text of a visitor", isClean, LONGEST_CALL_MS, 10_000).catch(() => undefined);
+  return left;
 }
 
 function isOfVisitor(text: string): boolean {
