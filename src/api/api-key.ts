@@ -62,10 +62,10 @@ const window = z
           "When the window opens: a cron expression of five fields, such as 0 3 * * 1-5.",
       }),
     timeZone: withRule(matching(z.string().max(64), ZONE_PATTERN, ZONE_MESSAGE), {
-      // An unknown zone is an error of the rule.
-      rule: "timestamp('2000-01-01T00:00:00Z').getHours(self) >= 0",
+      // An unknown zone is an error of the rule. What is not of the form of a zone is told once.
+      rule: `!self.matches(${celPattern(ZONE_PATTERN)}) || timestamp('2000-01-01T00:00:00Z').getHours(self) >= 0`,
       message: ZONE_MESSAGE,
-      holds: isTimeZone,
+      holds: (zone) => !ZONE_PATTERN.test(zone) || isTimeZone(zone),
     })
       .default("UTC")
       .meta({

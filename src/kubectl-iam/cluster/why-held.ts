@@ -19,11 +19,13 @@ export function whyHeld(chain: Chain): Missing | undefined {
   return pauseOf(chain.object) ?? whyHeldByReport(chain);
 }
 
-/** Does not end a wait because of a pause, which does not hold up everything: access is revoked regardless. */
+/** Does not end a wait because of the object's own pause, which does not hold up everything: access is revoked regardless. */
 export function whyHeldByReport(chain: Chain): Missing | undefined {
   const own = reportOf(chain.object);
   if (own === undefined) return undefined;
   const cause = causeOf(own, chain);
+  const paused = cause === own ? undefined : pauseOf(cause.object);
+  if (paused !== undefined) return paused;
   const name = cause === own ? "" : `${nameOf(cause.object)} is not ready: `;
   const isStalled = own.ready !== "True" && (own.isStalled || cause.isStalled);
   return {

@@ -1,7 +1,8 @@
 /** `status`: shows every object of a scope in one line, or one object on a screen. */
 
+import type { ApiKey } from "../../api/api-key.ts";
 import type { KindName } from "../../api/kinds.ts";
-import { namespaceType } from "../../kube/resource-types.ts";
+import { namespaceType, secretType } from "../../kube/resource-types.ts";
 import { SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
@@ -137,6 +138,14 @@ async function requireNamespace({ kube }: Cluster, name: string): Promise<void> 
     );
 }
 
+/** A Secret that cannot be read for lack of permission counts as existing. */
+async function isSecretMissing({ kube }: Cluster, { metadata, status }: ApiKey): Promise<boolean> {
+  const { namespace = "" } = metadata;
+  if (status?.secretName === undefined) return false;
+  const reading = kube.get(secretType, { namespace, name: status.secretName });
+  return (await unlessForbidden(reading.then((secret) => secret === undefined))) ?? false;
+}
+
 async function showOne(
   invocation: Invocation,
   cluster: Cluster,
@@ -149,14 +158,17 @@ async function showOne(
     await printValue(invocation, object, nameOf(object));
   } else {
     const { namespace = "" } = object.metadata;
-    const [{ world, unreadable }, events] = await Promise.all([
+    const [{ world, unreadable }, events, secretIsMissing] = await Promise.all([
       readWorld(cluster, namespace || undefined),
       unlessForbidden(listEvents(cluster, namespace || "default", name)),
+      kind === "ApiKey" && isSecretMissing(cluster, object as ApiKey),
     ]);
     const about = (events ?? []).filter((event) => isAbout(event, { kind, name }, object));
     const screen = screenOf(io);
     const now = io.clock.now();
-    io.print(renderObject({ object, world, unreadable, events: about, now }, screen));
+    io.print(
+      renderObject({ object, world, unreadable, events: about, secretIsMissing, now }, screen),
+    );
     noteUnreadable(io, unreadable);
   }
   return isLed && readinessOf(object).ready === "True" ? exitCode.ok : exitCode.found;

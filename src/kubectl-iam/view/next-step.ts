@@ -21,7 +21,13 @@ interface NextStep {
   readonly text: string;
 }
 
-export function nextStep(object: AnyObject, world: World, now: Instant): NextStep {
+/** `secretIsMissing`: whether a read has shown that the Secret of the ApiKey does not exist. */
+export function nextStep(
+  object: AnyObject,
+  world: World,
+  now: Instant,
+  secretIsMissing = false,
+): NextStep {
   const { ready, reason, message } = readinessOf(object);
   if (object.metadata.deletionTimestamp !== undefined)
     return reason === "InUse"
@@ -37,6 +43,10 @@ export function nextStep(object: AnyObject, world: World, now: Instant): NextSte
   if (reason === "SecretNotKept") return needed(adviceIn(message) ?? helpFor(object, reason));
   const other = firstProblem(object);
   if (other !== undefined) return needed(adviceIn(other.message) ?? helpFor(object, other.reason));
+  if (secretIsMissing)
+    return needed(
+      `Wait: the operator notices a missing Secret at once if it can watch Secrets, otherwise within five minutes, or now with ${commandAbout("reconcile", object)}.`,
+    );
   if (object.kind === "ApiKey") return nextOfKey(object as ApiKey, world, now);
   return { isNeeded: false, text: "Nothing." };
 }

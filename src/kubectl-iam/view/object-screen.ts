@@ -25,15 +25,17 @@ interface Subject {
   readonly unreadable: readonly KindName[];
   /** About this object, the latest last. */
   readonly events: readonly IamEvent[];
+  /** Whether a read has shown that the Secret of the ApiKey does not exist. */
+  readonly secretIsMissing: boolean;
   readonly now: Instant;
 }
 
 const MOST_EVENTS = 5;
 
 export function renderObject(subject: Subject, screen: Screen): string {
-  const { object, now } = subject;
+  const { object, now, secretIsMissing } = subject;
   const { namespace } = object.metadata;
-  const next = nextStep(object as AnyObject, subject.world, now);
+  const next = nextStep(object as AnyObject, subject.world, now, secretIsMissing);
   const fields = [
     field("Object", `${nameOf(object)}${namespace === undefined ? "" : ` in ${namespace}`}`),
     readyField(object as AnyObject),
@@ -89,7 +91,8 @@ function ownFields(subject: Subject): readonly Field[] {
   }
 }
 
-function keyFields(key: ApiKey, { world, unreadable, now }: Subject): readonly Field[] {
+function keyFields(key: ApiKey, subject: Subject): readonly Field[] {
+  const { world, unreadable } = subject;
   const { serviceAccountRef } = key.spec;
   const account = world.serviceAccounts.find((each) => belongsTo(key, each));
   const isUnknown = unreadable.includes("ServiceAccount");
@@ -102,11 +105,11 @@ function keyFields(key: ApiKey, { world, unreadable, now }: Subject): readonly F
           ),
         ]
       : accountFields(account, world)),
-    ...lifeFields(key, now),
+    ...lifeFields(key, subject),
   ];
 }
 
-function lifeFields({ spec, status }: ApiKey, now: Instant): readonly Field[] {
+function lifeFields({ spec, status }: ApiKey, { now, secretIsMissing }: Subject): readonly Field[] {
   const { current, consumers, orphaned = [], superseded = [] } = status ?? {};
   return [
     field(
@@ -114,7 +117,11 @@ function lifeFields({ spec, status }: ApiKey, now: Instant): readonly Field[] {
       current &&
         `${current.keyId}, revision ${current.revision}, issued ${relative(current.issueTime, now)}`,
     ),
-    field("Secret", status?.secretName && `secret/${status.secretName}`),
+    field(
+      "Secret",
+      status?.secretName &&
+        `secret/${status.secretName}${secretIsMissing ? ", which does not exist" : ""}`,
+    ),
     field("Expires", current && both(current.expirationTime, now)),
     field("Renews", status?.renewalTime && both(status.renewalTime, now)),
     field(

@@ -59,7 +59,8 @@ test.each([
     metadata: { name: "key", namespace: "team-a" },
     spec: { serviceAccountRef: { name: "ci-bot" }, rotation: { windows: [] } },
   };
-  const subject = { object: object as never, world, unreadable, events: [], now: 0 };
+  const read = { world, unreadable, events: [], secretIsMissing: false };
+  const subject = { object: object as never, ...read, now: 0 };
   const text = renderObject(subject, screenOf({ width: undefined, hasColor: false }));
   expect(/^Account +(.*)$/m.exec(text)?.[1]).toBe(account);
 });

@@ -271,6 +271,12 @@ describe("the next step", () => {
       isNeeded: false,
       text: "Nothing: the key is renewed in 10d.",
     });
+    expect(nextStep(object([], { status }), empty, now, true)).toMatchObject({
+      isNeeded: true,
+      text: expect.stringMatching(
+        / within five minutes, or now with kubectl iam reconcile iamkey\/k -n n\.$/,
+      ),
+    });
     const unseen = { ...status, conditions: status.conditions.slice(0, 1) };
     expect(nextStep(object([], { status: unseen }), empty, now).text).toBe(NO_FORECAST);
   });

@@ -202,6 +202,9 @@ describe("without an operator", () => {
         /^failed +secret\/ci-bot-key +.*missing or empty: keyId/m,
       );
       await world.kube.delete(secretType, key, {});
+      expect((await iam("status iamkey/ci-bot-key")).output).toMatch(
+        /^Secret +secret\/ci-bot-key, which does not exist$/m,
+      );
       const { code, output } = await iam("doctor ci-bot-key");
       expect(output).toMatch(/^failed +secret\/ci-bot-key +it does not exist$/m);
       expect(code).toBe(1);

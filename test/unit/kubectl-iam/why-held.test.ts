@@ -90,6 +90,16 @@ test.each<[string, Parameters<typeof whyHeld>[0], string, boolean]>([
     false,
   ],
   [
+    "the suspended connection that its account waits for",
+    {
+      object: key(["True", "ServiceAccountNotReady"]),
+      account: account(["False", "ConnectionSuspended", "Stalled"]),
+      connection: connection(["True", "Suspended"], suspended),
+    },
+    "iamconn/n is suspended; kubectl iam resume iamconn/n -n t lets it continue",
+    true,
+  ],
+  [
     "an account that is not readable",
     { object: waiting },
     "ServiceAccountNotReady: Of ApiKey.",
