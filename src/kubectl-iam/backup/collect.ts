@@ -27,6 +27,7 @@ import { usersOf } from "../cluster/relations.ts";
 import { forgottenKeys, gapsOf } from "./gaps.ts";
 import { keyIdIn, secretNamesOf } from "./key-secrets.ts";
 import { inOrder, toManifest } from "./manifest.ts";
+import { readAll } from "./read-all.ts";
 
 interface Backup {
   readonly objects: readonly FileObject[];
@@ -130,8 +131,8 @@ async function readNamespaces(
   objects: readonly FileObject[],
 ): Promise<readonly FileObject[]> {
   const names = new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []));
-  const found = await Promise.all(
-    [...names].map((name) => unlessForbidden(kube.get(namespaceType, { namespace: "", name }))),
+  const found = await readAll([...names], (name) =>
+    unlessForbidden(kube.get(namespaceType, { namespace: "", name })),
   );
   return found.filter((each) => each !== undefined) as readonly FileObject[];
 }

@@ -11,6 +11,7 @@ import { unlessForbidden } from "../cluster/read.ts";
 import { refsOf } from "../cluster/relations.ts";
 import { keyIdIn, secretNamesOf } from "./key-secrets.ts";
 import { saIdOf, titleOf, typeOfManifest } from "./manifest.ts";
+import { readAll } from "./read-all.ts";
 
 type Verdict =
   | { readonly kind: "Create" | "Exists" }
@@ -39,8 +40,8 @@ export async function planRestore(
   objects: readonly FileObject[],
 ): Promise<readonly Step[]> {
   const { kube } = cluster;
-  const stored = await Promise.all(
-    objects.map((object) => kube.get(typeOfManifest(object) ?? secretType, keyOf(object))),
+  const stored = await readAll(objects, (object) =>
+    kube.get(typeOfManifest(object) ?? secretType, keyOf(object)),
   );
   const secrets = new Map(
     objects
@@ -52,7 +53,7 @@ export async function planRestore(
     stored.flatMap((object) => object?.metadata.annotations?.[annotations.keyId] ?? []),
   );
   const facts = { secrets, held, accounts, leftOut: new Set<string>() };
-  const keyIds = await Promise.all(objects.map((object) => keyIdsOf(cluster, object, secrets)));
+  const keyIds = await readAll(objects, (object) => keyIdsOf(cluster, object, secrets));
   return objects.map((object, index) => {
     const ids = keyIds[index] ?? [];
     const verdict = judge(object, stored[index], ids, facts);

@@ -7,6 +7,7 @@ import { IMPORT_GRANT, withImports } from "../backup/imports.ts";
 import { inOrder, titleOf, toManifest, typeOfManifest } from "../backup/manifest.ts";
 import { outcomeOf } from "../backup/outcome.ts";
 import { planRestore, type Step } from "../backup/plan.ts";
+import { readAll } from "../backup/read-all.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
@@ -105,12 +106,10 @@ async function report(
       done: () => exitCode.ok,
     },
   );
-  const outcomes = await Promise.all(
-    restored.map(async (step) => {
-      const type = typeOf(step.object.kind as KindName);
-      return outcomeOf(step, (await cluster.kube.get(type, keyOf(step.object))) as AnyObject);
-    }),
-  );
+  const outcomes = await readAll(restored, async (step) => {
+    const type = typeOf(step.object.kind as KindName);
+    return outcomeOf(step, (await cluster.kube.get(type, keyOf(step.object))) as AnyObject);
+  });
   const keys = steps.filter(({ object }) => object.kind === "ApiKey").length;
   const ready = outcomes.filter(({ isReadyKey }) => isReadyKey).length;
   const newAccounts = outcomes.flatMap((outcome) => outcome.newAccounts);
