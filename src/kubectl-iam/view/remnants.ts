@@ -23,7 +23,7 @@ export function remnantsOf(world: World, home: string, now: Instant): readonly R
       accountRemnant(account, world),
       ...keyRemnants(account, world, now),
     ]),
-    ...world.policyBindings.filter(({ spec }) => spec.suspend).map(suspendedRemnant),
+    ...world.serviceAccounts.flatMap((account) => policyRemnants(account, world)),
     ...world.apiKeys.flatMap(secretRemnant),
     {
       kind: "Installation",
@@ -36,13 +36,12 @@ export function remnantsOf(world: World, home: string, now: Instant): readonly R
 }
 
 function accountRemnant(account: ServiceAccount, world: World): Remnant {
-  const { metadata, spec, status } = account;
-  const imported = status?.origin === "Imported";
-  const policy = spec.deletionPolicy ?? (imported ? "Retain" : "Revoke");
+  const { metadata, status } = account;
+  const policy = deletionPolicyOf(account);
   const isGone = status?.saId === undefined;
   const details = {
     Revoke: "its policies are unbound",
-    Retain: "its policies stay bound",
+    Retain: "policies bound outside the operator stay bound",
     Delete: "the connection's deleteServiceAccount call deletes it, with its keys",
   } as const;
   const canDelete =
@@ -54,6 +53,10 @@ function accountRemnant(account: ServiceAccount, world: World): Remnant {
     stays: !isGone && !(policy === "Delete" && canDelete),
     detail: isGone ? "the account does not exist in the console" : details[policy],
   };
+}
+
+function deletionPolicyOf({ spec, status }: ServiceAccount): "Revoke" | "Retain" | "Delete" {
+  return spec.deletionPolicy ?? (status?.origin === "Imported" ? "Retain" : "Revoke");
 }
 
 /** Keys stay valid unless the connection names a call that revokes them, or their account is deleted. */
@@ -86,14 +89,19 @@ function expirations(status: ApiKey["status"]): readonly (readonly [string, stri
   );
 }
 
-function suspendedRemnant(binding: World["policyBindings"][number]): Remnant {
-  return {
-    kind: "Policies",
-    namespace: binding.metadata.namespace,
-    what: `policies of ${nameOf(binding)}`,
-    stays: true,
-    detail: "it is suspended, so its deletion leaves them bound",
-  };
+/** Unless its account is retained, the deletion of the account unbinds what a PolicyBinding leaves bound. */
+function policyRemnants(account: ServiceAccount, world: World): readonly Remnant[] {
+  if (deletionPolicyOf(account) !== "Retain") return [];
+  return world.policyBindings
+    .filter((binding) => belongsTo(binding, account))
+    .filter(({ spec }) => spec.suspend || spec.deletionPolicy === "Retain")
+    .map((binding) => ({
+      kind: "Policies",
+      namespace: binding.metadata.namespace,
+      what: `policies of ${nameOf(binding)}`,
+      stays: true,
+      detail: `it ${binding.spec.suspend ? "is suspended" : "has deletionPolicy: Retain"}, so they stay bound; with a ClusterConnection, only if a grant has retainPolicies: true`,
+    }));
 }
 
 function secretRemnant({ metadata, spec, status }: ApiKey): readonly Remnant[] {

@@ -25,6 +25,7 @@ import {
   type Rule,
 } from "../../../src/kubectl-iam/doctor/permissions.ts";
 import { judgePartition, judgePolicies } from "../../../src/kubectl-iam/doctor/policies.ts";
+import { remnantsOf } from "../../../src/kubectl-iam/view/remnants.ts";
 import { screenOf } from "../../../src/kubectl-iam/view/screen.ts";
 import { DAY, toIso8601 } from "../../../src/util/time.ts";
 
@@ -130,6 +131,33 @@ describe("orphans", () => {
     expect(found).toMatchObject([{ object: "iamkey/k", keyId: "p", kind: "Pending" }]);
   });
 });
+
+test.each([
+  ["Revoke", {}, []],
+  ["Revoke", { suspend: true }, []],
+  ["Retain", {}, []],
+  ["Retain", { suspend: true }, ["policies of iampb/b"]],
+  ["Retain", { deletionPolicy: "Retain" }, ["policies of iampb/b"]],
+])(
+  "of an account with %s, a deleted PolicyBinding with %j can leave %j",
+  (deletionPolicy, spec, left) => {
+    const metadata = { name: "sa", namespace: "n" };
+    const account = {
+      kind: "ServiceAccount",
+      metadata,
+      spec: { deletionPolicy, connectionRef: {} },
+    };
+    const binding = {
+      kind: "PolicyBinding",
+      metadata: { name: "b", namespace: "n" },
+      spec: { serviceAccountRef: { name: "sa" }, policyIds: ["p"], ...spec },
+    };
+    const empty = { clusterConnections: [], connections: [], apiKeys: [], quotaExports: [] };
+    const world = { ...empty, serviceAccounts: [account], policyBindings: [binding] };
+    const found = remnantsOf(world as unknown as World, "home", now);
+    expect(found.filter(({ kind }) => kind === "Policies").map(({ what }) => what)).toEqual(left);
+  },
+);
 
 describe("the pair in a Secret", () => {
   const noted = { "iam-operator.io/key-id": "noted" };
