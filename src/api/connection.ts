@@ -293,6 +293,16 @@ const connectionFields = {
     .meta({ description: "Sent in the header X-Partition-Id; no header by default." }),
   credentials,
   limits,
+  accountNamePrefix: matching(
+    z.string().min(1).max(32),
+    /^[a-z0-9][-.a-z0-9]*$/,
+    "must begin with a lower-case letter or a digit, followed by lower-case letters, digits, '-' and '.', such as staging-",
+  )
+    .optional()
+    .meta({
+      description:
+        "Begins the console names of accounts that are created from now on for ServiceAccounts without spec.name, such as staging-: at most 32 characters, none by default. Existing accounts keep their names.",
+    }),
   accountPollInterval: durationBetween("1m", "24h").default("5m").meta({
     description:
       "How often each service account and its keys are read from the console: 1m to 24h, 5m by default. Less often if that takes more than a fifth of limits.requestsPerSecond: 10000 accounts at 20 calls per second are read every 46 minutes.",

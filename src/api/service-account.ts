@@ -18,6 +18,7 @@ import { matching } from "./rule.ts";
 const createAttempt = z.object({
   id: z.string().max(64).meta({ description: "Identifies the attempt." }),
   startTime: timestamp.meta({ description: "When the attempt was recorded." }),
+  name: z.string().max(128).optional().meta({ description: "The name of the account to create." }),
   described: z.literal(true).optional().meta({
     description:
       "Internal. The console shows descriptions: the attempt created an account only if a description names it.",
@@ -35,7 +36,7 @@ const spec = z.object({
   connectionRef,
   name: accountName.optional().meta({
     description:
-      "The account's name in the console, at most 128 characters; defaults to the namespace and metadata.name, joined by a hyphen. Immutable.",
+      "The account's name in the console, at most 128 characters; defaults to the connection's accountNamePrefix, the namespace, a hyphen and metadata.name. Immutable.",
   }),
   orgId: consoleId
     .optional()
@@ -77,6 +78,10 @@ const status = z.object({
     .max(256)
     .optional()
     .meta({ description: "The account's identifier in the console." }),
+  name: z.string().max(128).optional().meta({
+    description:
+      "The name that the operator created the account with; absent for an imported account.",
+  }),
   tpn: z
     .string()
     .max(1024)

@@ -62,6 +62,7 @@ export function clientIdentity(
     withdrawalGracePeriod: __,
     suspend: ___,
     accountPollInterval: ____,
+    accountNamePrefix: _____,
     caBundle,
     ...rest
   } = spec;

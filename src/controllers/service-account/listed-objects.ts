@@ -21,7 +21,13 @@ export function listedObjects(
   const objects = caches.of(serviceAccountType);
   let created: ReadonlyMap<string, readonly ServiceAccount[]> | undefined;
   const desired = (object: ServiceAccount) =>
-    desiredAccount({ object, spec: object.spec ?? {}, connection });
+    desiredAccount({
+      object,
+      spec: object.spec ?? {},
+      connection,
+      account: object.status?.saId === undefined ? undefined : object.status,
+      attempt: object.status?.attempt,
+    });
   return {
     isNamed: (saId) => objects.countByIndex(indexes.saId, saId) > 0,
     isUser: (key) => {

@@ -37,6 +37,10 @@ function createAccount(world: StoryWorld, name: string, spec: Tree = {}): void {
   world.sim.create(serviceAccountType, { metadata: inNamespace(name), spec });
 }
 
+function setPrefix(world: StoryWorld, accountNamePrefix: string): void {
+  world.change(clusterConnectionType, "default", { accountNamePrefix });
+}
+
 /** What is written to a ServiceAccount before the nth account is created. */
 function writesBefore(world: StoryWorld, nth: number, name: string): readonly string[] {
   const { calls } = world.sim.journal;
@@ -124,6 +128,62 @@ export const creationStories: readonly Story[] = [
     world.expect("the account is its own", statusOf(world).saId, account?.saId);
     world.expect("the attempt is closed", statusOf(world).attempt, undefined);
   }),
+  ...(["shown", "omitted"] as const).flatMap((accountDescriptions) => {
+    const console = { shapes: { accountDescriptions } };
+    return [
+      story(
+        `a changed prefix is for new accounts, with descriptions ${accountDescriptions}`,
+        async (world) => {
+          await world.begin();
+          createAccount(world, "named", { name: "robot" });
+          setPrefix(world, "blue-");
+          await world.pass(MINUTE);
+          createAccount(world, "second");
+          await world.pass(MINUTE);
+          setPrefix(world, "green-");
+          world.happens({ kind: "Kill" });
+          await world.pass(2 * HOUR);
+          const names = accountsOf(world).map(({ name }) => name);
+          world.expect("names", names, [`team-a-${ACCOUNT}`, "robot", "blue-team-a-second"]);
+          const recorded = [ACCOUNT, "named", "second"].map((each) => statusOf(world, each).name);
+          world.expect("statuses", recorded, names);
+          world.expect("no further one", statusOf(world).orphanedAccounts, undefined);
+        },
+        { console },
+      ),
+      story(
+        `a prefix that changes while a creation is unanswered does not repeat it, with descriptions ${accountDescriptions}`,
+        async (world) => {
+          await world.begin();
+          setPrefix(world, "blue-");
+          await world.pass(MINUTE);
+          world.fault("createServiceAccount", { kind: "Reset", when: "AfterCommit" });
+          createAccount(world, "second");
+          await world.pass(2 * SECOND);
+          setPrefix(world, "green-");
+          world.happens({ kind: "Kill" });
+          await world.pass(5 * MINUTE);
+          world.expect("two calls", creations(world), 2);
+          world.expect("it is found", reasonOf(world, "second"), "Created");
+          world.expect("its name", statusOf(world, "second").name, "blue-team-a-second");
+        },
+        { console },
+      ),
+    ];
+  }),
+  story(
+    "an account is known by its description if the prefix changes and the status is lost",
+    async (world) => {
+      await world.begin();
+      const { saId } = statusOf(world);
+      setPrefix(world, "blue-");
+      world.happens({ kind: "WipeStatus", plural: "serviceaccounts" });
+      await world.pass(5 * MINUTE);
+      world.expect("one call", creations(world), 1);
+      const { saId: found, name } = statusOf(world);
+      world.expect("the same account", [found, name], [saId, `team-a-${ACCOUNT}`]);
+    },
+  ),
   story("a creation that never took effect is made again", async (world) => {
     world.fault("createServiceAccount", refused(502));
     await world.begin();

@@ -48,6 +48,7 @@ test.each<[string, object, object, boolean]>([
   ["the spec", { generation: 2 }, {}, false],
   ["a request", { annotations: request }, {}, false],
   ["how often accounts are read", {}, { accountPollInterval: "7m" }, true],
+  ["the prefix of accounts to come", {}, { accountNamePrefix: "blue-" }, true],
   ["grants", {}, { grants: [] }, true],
   ["the address of the console", {}, { baseURL: "https://other.example.com" }, false],
   ["the proxy", {}, { proxyURL: "https://proxy.example.com" }, false],
@@ -106,7 +107,12 @@ test.each<[string, object, string]>([
   ["if the spec has changed", { generation: 2 }, "RecordAttempt"],
 ])("no account is created after a response that cannot be read: %s", (_, metadata, expected) => {
   const on = accounts.serviceAccount();
-  const attempt = { id: "u1-a", startTime: accounts.NOW - 60_000, described: undefined };
+  const attempt = {
+    id: "u1-a",
+    startTime: accounts.NOW - 60_000,
+    name: undefined,
+    described: undefined,
+  };
   const unreadable = unreadableResponse(
     failed("MalformedResponse"),
     attempt.id,

@@ -28,6 +28,7 @@ export function fromStatus(
   if (importedId !== undefined && importedId !== status.saId) return undefined;
   return {
     saId: status.saId,
+    name: status.name,
     tpn: tpnOf(status.saId, status.tpn),
     orgId: status.orgId ?? "",
     projectId: status.projectId,
@@ -47,6 +48,7 @@ export function fromConsole(
 ): KnownAccount {
   return {
     saId: answer.saId,
+    name: known.name,
     tpn: tpnOf(answer.saId, answer.tpn) ?? known.tpn,
     orgId: answer.orgId ?? known.orgId,
     projectId: answer.projectId ?? known.projectId,

@@ -54,7 +54,10 @@ export function recordAccount(
   because: "Created" | "Recovered",
   snapshot: AccountSnapshot,
 ): RecordAccount {
-  const account = fromConsole(found, expectedAccount(snapshot, "Created"));
+  const expected = expectedAccount(snapshot, "Created");
+  // Without an attempt, the prefix of its default name may have changed since the account was created.
+  const name = snapshot.attempt === undefined ? (found.name ?? expected.name) : expected.name;
+  const account = fromConsole(found, { ...expected, name });
   return { kind: "RecordAccount", because, account };
 }
 

@@ -13,23 +13,36 @@ export interface DesiredAccount {
   readonly name: string;
 }
 
+interface Named {
+  readonly name?: string | undefined;
+}
+
+interface Described extends Pick<AccountSnapshot, "object" | "spec" | "connection"> {
+  readonly account: Named | undefined;
+  readonly attempt: Named | undefined;
+}
+
 /**
  * The spec, completed with the connection's defaults. Without a usable connection, organization and project may be
- * empty.
+ * empty. An account, and one that an attempt may have created, keeps its name if the connection's prefix changes.
  */
 export function desiredAccount({
   object,
   spec,
   connection,
-}: Pick<AccountSnapshot, "object" | "spec" | "connection">): DesiredAccount {
+  account,
+  attempt,
+}: Described): DesiredAccount {
   const defaults = accessToRevoke(connection)?.spec;
+  const asked = account ?? attempt;
+  const prefix = asked === undefined ? defaults?.accountNamePrefix : undefined;
   const key = keyOf(object);
   return {
     key,
     uid: object.metadata.uid,
     orgId: spec.orgId ?? defaults?.orgId ?? "",
     projectId: spec.projectId ?? defaults?.projectId ?? "",
-    name: spec.name ?? defaultName(key),
+    name: spec.name ?? asked?.name ?? defaultName(key, prefix),
   };
 }
 
@@ -38,8 +51,9 @@ export function expectedAccount(
   snapshot: AccountSnapshot,
   origin: KnownAccount["origin"],
 ): Omit<KnownAccount, "saId" | "state"> {
-  const { orgId, projectId } = desiredAccount(snapshot);
+  const { orgId, projectId, name } = desiredAccount(snapshot);
   return {
+    name: origin === "Created" ? name : undefined,
     tpn: undefined,
     orgId,
     projectId: projectId === "" ? undefined : projectId,
@@ -60,9 +74,9 @@ export function consoleURLOf({ connection }: AccountSnapshot): string | undefine
 /** Maximum length of spec.name. */
 const MAX_NAME_LENGTH = 128;
 
-/** All namespaces of a project share the names of accounts. Long names are cut and made unique with a hash. */
-function defaultName({ namespace, name }: ObjectKey): string {
-  const whole = `${namespace}-${name}`;
+/** All namespaces and clusters that use a project share the names of accounts. Long names are cut and made unique with a hash. */
+function defaultName({ namespace, name }: ObjectKey, prefix = ""): string {
+  const whole = `${prefix}${namespace}-${name}`;
   if (whole.length <= MAX_NAME_LENGTH) return whole;
   const hash = createHash("sha256").update(`${namespace}/${name}`).digest("hex").slice(0, 16);
   return `${whole.slice(0, MAX_NAME_LENGTH - hash.length - 1)}-${hash}`;

@@ -88,6 +88,7 @@ function objectReport(
     unmanagedKeyCount,
     expiredKeyIds,
     orphanedAccounts: orphanedAccounts(snapshot, at.now),
+    name: account?.name?.slice(0, 128).toWellFormed(),
     state: account?.state?.slice(0, 64).toWellFormed(),
     keyCount: keyCountOf(snapshot),
     lastKeyListTime: account?.liveKeyIds && keyListTime(account.liveKeyIds, snapshot, listTime, at),

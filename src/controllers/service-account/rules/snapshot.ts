@@ -87,6 +87,8 @@ export interface AccountSnapshot {
 /** A console service account, as known to a ServiceAccount. */
 export interface KnownAccount {
   readonly saId: string;
+  /** The name that it was created with; absent for an imported account. */
+  readonly name: string | undefined;
   readonly tpn: string | undefined;
   readonly orgId: string;
   readonly projectId: string | undefined;

@@ -23,7 +23,7 @@ import { serviceAccountType } from "../../resource-types.ts";
 import { intentText } from "../../stored-intent.ts";
 import type { MarkedAccounts } from "../marked-accounts.ts";
 import { fromConsole } from "../rules/account.ts";
-import { expectedAccount } from "../rules/desired-account.ts";
+import { desiredAccount, expectedAccount } from "../rules/desired-account.ts";
 import type { AccountKind, AccountProgress, AccountSnapshot } from "../rules/snapshot.ts";
 import { accountStatusCodec } from "../rules/status.ts";
 import { connectionOf, sessionOf } from "./look-up.ts";
@@ -70,7 +70,8 @@ function withIntent(
   const startTime = parseInstant(toIso8601(now)) ?? now;
   // The call of an earlier attempt may still take effect.
   const recoveryTime = snapshot.attempt === undefined ? snapshot.recoveryTime : now;
-  const attempt = { id, startTime, described: isDescribed(snapshot) || undefined };
+  const { name } = desiredAccount(snapshot);
+  const attempt = { id, startTime, name, described: isDescribed(snapshot) || undefined };
   return {
     snapshot: { ...snapshot, attempt, unreadableResponse: undefined, recoveryTime },
     done: { ...done, announced: id },

@@ -26,7 +26,7 @@ import {
   snapshotOf,
 } from "./objects.ts";
 
-const attempt = { id: "a-1", startTime: NOW - 60_000, described: undefined };
+const attempt = { id: "a-1", startTime: NOW - 60_000, name: accountName, described: undefined };
 const failure = reconciling("Unavailable", "down");
 const unanswered: AccountDone = { failure };
 const none: AccountSnapshot["listing"] = { ok: true, accounts: [] };

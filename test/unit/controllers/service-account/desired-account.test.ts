@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { desiredAccount } from "../../../../src/controllers/service-account/rules/desired-account.ts";
-import { serviceAccount, snapshotOf } from "./objects.ts";
+import { access, account, accountName, NOW, serviceAccount, snapshotOf } from "./objects.ts";
 
 function nameOf(namespace: string, name: string, spec: object = {}): string {
   const object = serviceAccount({ metadata: { namespace, name } });
@@ -40,6 +40,36 @@ describe("an account whose spec gives no name", () => {
   test("has no escaped hyphens: two objects may come to one name, as they may by spec.name", () => {
     expect(nameOf("a-b", "c")).toBe("a-b-c");
     expect(nameOf("a", "b-c")).toBe("a-b-c");
+  });
+});
+
+describe("the prefix of a connection", () => {
+  const accountNamePrefix = "blue-";
+  const prefixed = {
+    connection: { ok: true, access: { ...access, spec: { ...access.spec, accountNamePrefix } } },
+  } as const;
+  const attempt = { id: "a", startTime: NOW, name: undefined, described: undefined };
+  const nameIn = (changes: object, spec: object = {}) =>
+    desiredAccount(snapshotOf({ ...prefixed, ...changes }, spec)).name;
+
+  test("begins the name of a new account", () => {
+    expect(nameIn({})).toBe(`blue-${accountName}`);
+    const object = serviceAccount({ metadata: { namespace, name: "o".repeat(60) } });
+    const cutName = nameIn({ object });
+    expect(cutName).toMatch(/^blue-n{63}-o{42}-[0-9a-f]{16}$/);
+    expect(cutName.length).toBe(128);
+  });
+
+  test("is not for a name in the spec", () => {
+    expect(nameIn({}, { name: "robot" })).toBe("robot");
+  });
+
+  test("does not change the name of an account, nor of one that an attempt may have created", () => {
+    expect(nameIn({ account: { ...account, name: "green-bot" } })).toBe("green-bot");
+    expect(nameIn({ attempt: { ...attempt, name: "green-bot" } })).toBe("green-bot");
+    // Statuses from before there were prefixes.
+    expect(nameIn({ account: { ...account, name: undefined } })).toBe(accountName);
+    expect(nameIn({ attempt })).toBe(accountName);
   });
 });
 

@@ -16,7 +16,12 @@ import {
   snapshotOf,
 } from "./objects.ts";
 
-const attempt = { id: attemptId("u1", "a"), startTime: NOW - 60_000, described: undefined };
+const attempt = {
+  id: attemptId("u1", "a"),
+  startTime: NOW - 60_000,
+  name: accountName,
+  described: undefined,
+};
 const young = { ...attempt, startTime: NOW - 5_000 };
 const lastRead = {
   saId: "sa-1",

@@ -55,6 +55,7 @@ export const access: ConnectionAccess = {
 
 export const account: KnownAccount = {
   saId: "sa-1",
+  name: accountName,
   tpn: "tpn:r1:org-1:prj-1:sa/sa-1",
   orgId: "org-1",
   projectId: "prj-1",

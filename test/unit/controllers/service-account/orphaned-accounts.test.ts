@@ -18,7 +18,7 @@ const stored = (saId: string) => ({ saId, observedTime: toIso8601(NOW - 5_000) }
 
 const other = { markedAccounts: [marked("sa-2")] };
 const known = { object: serviceAccount({ status: { orphanedAccounts: [stored("sa-3")] } }) };
-const attempt = { id: "a", startTime: NOW, described: undefined };
+const attempt = { id: "a", startTime: NOW, name: undefined, described: undefined };
 
 describe("an account is orphaned", () => {
   test.each<[string, Partial<AccountSnapshot>, readonly string[]]>([

@@ -54,7 +54,9 @@ const situations = fc
       { ...accounts.account, state: "inactive" },
       { ...accounts.account, tpn: undefined },
     ),
-    attempt: rarely(before.map((startTime) => ({ id: "u1-a", startTime, described: undefined }))),
+    attempt: rarely(
+      before.map((startTime) => ({ id: "u1-a", startTime, name: undefined, described: undefined })),
+    ),
     connection: mostly<AccountSnapshot["connection"]>(
       { ok: true, access: accounts.access },
       { ok: false, waiting: reconciling("ConnectionNotReady", "wait") },
