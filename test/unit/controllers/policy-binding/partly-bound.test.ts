@@ -81,3 +81,19 @@ test.each([
   );
   expect(refusals.get("0-uid")?.problem.message).toContain(` Policy ${words}`);
 });
+
+test.each([
+  ["suspended", { reason: "ServiceAccountSuspended", state: "Stalled" }],
+  [
+    "missing",
+    { reason: "WaitingForServiceAccount", state: "Reconciling", endsAs: "AccountMissing" },
+  ],
+  ["gone", { reason: "WaitingForServiceAccount", state: "Reconciling", endsAs: "AccountGone" }],
+] as const)("a request is handled though the account is %s", (_, why) => {
+  const binding = { ...bindingOf("p1"), requestedAt: "now" };
+  const availability = { kind: "Unavailable", message: "No.", ...why } as const;
+  const given = snapshot(account(), [binding], { availability });
+  const outcome = { kind: "Waiting", message: "No.", ...why } as const;
+  const { objects } = report({ snapshot: given, done: {} }, outcome, undefined);
+  expect(objects[0]?.handledRequest).toBe("now");
+});
