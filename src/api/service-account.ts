@@ -137,6 +137,10 @@ const status = z.object({
       attemptId: z.string().max(64).optional().meta({
         description: "The attempt that issued it, by its description.",
       }),
+      cluster: z.string().max(63).optional().meta({
+        description:
+          "The cluster that its description names: the `--cluster-name` of the operator that issued it, unless the description was forged.",
+      }),
     }),
     50,
   )

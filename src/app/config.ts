@@ -72,6 +72,17 @@ const flags = {
     fallback: "",
     help: "Only work on objects with these labels, and on what refers to a ServiceAccount with them; operators with disjoint selectors share the work.",
   },
+  "cluster-name": {
+    schema: z
+      .string()
+      .regex(
+        /^([a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?)?$/,
+        "must have at most 63 lower-case letters, digits, '-' and '.', such as prod-eu",
+      )
+      .transform((text) => text || undefined),
+    fallback: "",
+    help: "Name of this cluster in the descriptions of accounts and keys, to tell whose they are if several clusters share an organization.",
+  },
   "leader-elect": {
     schema: toggle,
     fallback: "true",

@@ -172,6 +172,7 @@ export function createOperator(given: OperatorOptions): Operator {
     clock,
     random,
     readOnly,
+    clusterName: config.clusterName,
     memory: new TenantMemory({
       onOmitted: (namespace) =>
         metrics.omittedState.inc({ namespace: named.has(namespace) ? namespace : "" }),

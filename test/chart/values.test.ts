@@ -97,6 +97,7 @@ describe("refuses", () => {
     ],
     ["Secrets' namespaces without strict", "secrets.namespaces={a}", "secrets.strict=true"],
     ["a log level", "log.level=trace", "at '/log/level': value must be one of"],
+    ["a cluster's name with a space", "clusterName=prod eu", "at '/clusterName'"],
     ["a duration without unit", "secretCheckInterval=30", "at '/secretCheckInterval'"],
     ["a stop longer than the Pod's grace", "shutdownGrace=40s", "must be more than shutdownGrace"],
     ["a receiver without http", "tracing.endpoint=collector:4318", "at '/tracing/endpoint'"],

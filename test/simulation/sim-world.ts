@@ -61,7 +61,8 @@ export class SimWorld {
   /** Whether replicas elect a leader. */
   readonly isElected: boolean;
   #metrics: Metrics | undefined;
-  readonly #flags: readonly string[];
+  /** Of every process that starts from now on. */
+  flags: readonly string[];
   readonly #timing: OperatorOptions["timing"];
   readonly #replicas = new Map<string, Replica>();
   #crashes = 0;
@@ -82,7 +83,7 @@ export class SimWorld {
     this.console = new Console({ now, random: this.kernel.random.fork("console"), ...console });
     this.faults = faults ?? new FaultPlan(plan);
     this.#timing = timing;
-    this.#flags = flags;
+    this.flags = flags;
     this.isElected = readConfig(flags, "any").leaderElect;
     startHousekeeping(this.kernel, this.kube);
     for (const name of [OPERATOR_NAMESPACE, NAMESPACE, "default"]) {
@@ -139,7 +140,7 @@ export class SimWorld {
 
   /** Has a replica of the operator run from now on. */
   startOperator(name = "operator", skewMs = 0): Replica {
-    const config = readConfig(this.#flags, name);
+    const config = readConfig(this.flags, name);
     const replica = new Replica({
       kernel: this.kernel,
       name,

@@ -17,8 +17,9 @@ export const ofServiceAccounts = {
   AccountExists: {
     meaning:
       "The console already has an account of that name, which was not created for this object. Accounts are never taken over by name. Without `spec.name`, `c` in namespace `a-b` and `b-c` in namespace `a` [have the same name](multi-tenancy.md#names-of-accounts), `a-b-c`.",
-    check: "the saIds in the message, and the owner in the accounts' descriptions in the console.",
-    fix: "Delete the object and create it again, with another `spec.name`, or with `spec.saId` to import the account (the grant must allow it).",
+    check:
+      "the saIds in the message, and the owner in the accounts' descriptions in the console: the cluster, if its operator has a name for it, and the object.",
+    fix: "If another cluster has the account, [set `accountNamePrefix` of the connection](several-clusters.md). Otherwise, delete the object and create it again, with another `spec.name`, or with `spec.saId` to import the account (the grant must allow it).",
   },
   AmbiguousServiceAccount: {
     meaning: "After an interrupted creation, several accounts in the console match.",

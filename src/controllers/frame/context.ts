@@ -96,6 +96,8 @@ export interface Context {
   readonly log: Log;
   readonly clock: Clock;
   readonly random: Random;
+  /** `--cluster-name`; absent if the operator has none. */
+  readonly clusterName?: string | undefined;
   /** Whether the operator only plans, for all objects. */
   readonly readOnly?: boolean;
   /** Where the process keeps state about objects; absent: each kind has a budget of its own. */

@@ -39,7 +39,7 @@ export interface Performed<K extends KindTypes> extends Progress<K> {
 
 /** What `observe` and steps that read are given: no member can change an object, the console or the process state. */
 export interface ReadContext<K extends KindTypes>
-  extends Pick<Context, "caches" | "clock" | "log"> {
+  extends Pick<Context, "caches" | "clock" | "clusterName" | "log"> {
   readonly kube: KubeReader;
   readonly connections: Connections;
   /** The console of a session that this run has resolved. */

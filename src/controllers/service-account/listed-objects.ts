@@ -3,8 +3,9 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { IamServiceAccount } from "../../iam/model.ts";
 import { keyOf, type ObjectKey } from "../../kube/resource.ts";
 import { connectionKey } from "../connection-key.ts";
-import type { Caches } from "../frame/context.ts";
+import type { Context } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
+import { isOfOtherCluster } from "../marker.ts";
 import { serviceAccountType } from "../resource-types.ts";
 import { refOf } from "./claims.ts";
 import type { ListedObjects } from "./marked-accounts.ts";
@@ -16,7 +17,7 @@ import type { AccountSnapshot } from "./rules/snapshot.ts";
 export function listedObjects(
   place: string,
   connection: AccountSnapshot["connection"],
-  caches: Caches,
+  { caches, clusterName }: Pick<Context, "caches" | "clusterName">,
 ): ListedObjects {
   const objects = caches.of(serviceAccountType);
   let created: ReadonlyMap<string, readonly ServiceAccount[]> | undefined;
@@ -25,14 +26,19 @@ export function listedObjects(
       object,
       spec: object.spec ?? {},
       connection,
+      clusterName,
       account: object.status?.saId === undefined ? undefined : object.status,
       attempt: object.status?.attempt,
     });
   return {
     isNamed: (saId) => objects.countByIndex(indexes.saId, saId) > 0,
-    isUser: (key) => {
-      const user = objects.get(key);
-      return user !== undefined && connectionKey(refOf(user), key.namespace) === place;
+    isUser: (marker) => {
+      const user = objects.get(marker);
+      return (
+        user !== undefined &&
+        connectionKey(refOf(user), marker.namespace) === place &&
+        !isOfOtherCluster(marker, clusterName)
+      );
     },
     namesakesOf: (account: IamServiceAccount): readonly ObjectKey[] => {
       created ??= Map.groupBy(

@@ -2,7 +2,7 @@
 import type { IamServiceAccount } from "../../iam/model.ts";
 import { keyText, type ObjectKey, parseKey } from "../../kube/resource.ts";
 import { TenantMemory, type TenantValues } from "../../util/tenant-memory.ts";
-import { markerOf } from "../marker.ts";
+import { type Marker, markerOf } from "../marker.ts";
 import { AccountLists } from "./account-lists.ts";
 import type { MarkedAccount } from "./rules/snapshot.ts";
 
@@ -13,8 +13,8 @@ const MOST_OF_OBJECT = 100;
 export interface ListedObjects {
   /** Whether an object has the account. */
   isNamed(saId: string): boolean;
-  /** Whether the object exists and uses the connection of the list. */
-  isUser(key: ObjectKey): boolean;
+  /** Whether the marker's object exists in this cluster and uses the connection of the list. */
+  isUser(marker: Marker): boolean;
   /** The objects whose accounts would have been created like this one. */
   namesakesOf(account: IamServiceAccount): readonly ObjectKey[];
 }

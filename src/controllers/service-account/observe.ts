@@ -20,7 +20,7 @@ import { accountStatusCodec } from "./rules/status.ts";
 export async function observe(
   object: ServiceAccount,
   spec: ServiceAccountSpec,
-  { caches, connections, clock, state = {} }: ReadContext<AccountKind>,
+  { caches, connections, clock, clusterName, state = {} }: ReadContext<AccountKind>,
   marked: MarkedAccounts,
 ): Promise<AccountSnapshot> {
   const { metadata, status } = object;
@@ -42,6 +42,7 @@ export async function observe(
     object,
     spec,
     connection,
+    clusterName,
     namespaceTerminating: namespace?.metadata.deletionTimestamp !== undefined,
     account,
     attempt: attempt && { ...attempt, startTime: correctedTime(attempt.startTime, at) },

@@ -23,6 +23,8 @@ interface Orphan {
   readonly kind: "Orphaned" | "Pending" | "Unmanaged";
   readonly observedTime: string | undefined;
   readonly expirationTime: string | undefined;
+  /** The cluster that the key's description names. */
+  readonly cluster?: string | undefined;
   /** Whether the console does not show the key's ID. */
   readonly isUnnamed?: boolean;
 }
@@ -40,6 +42,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     { title: "OBJECT", cell: ({ object }) => object },
     { title: "KEY-ID", cell: ({ keyId }) => keyId },
     { title: "KIND", cell: ({ kind }) => kind },
+    ...(rows.some(({ cluster }) => cluster !== undefined)
+      ? [{ title: "DESCRIBED-CLUSTER", cell: ({ cluster = "" }: Orphan) => cluster }]
+      : []),
     { title: "FOUND", cell: ({ observedTime }) => relative(observedTime, now) },
     { title: "EXPIRES", cell: ({ expirationTime }) => relative(expirationTime, now) },
   ];
@@ -140,12 +145,13 @@ function unmanaged(
 ): readonly Orphan[] {
   return (status?.unmanagedKeys ?? [])
     .filter(({ keyId }) => !told.has(keyId))
-    .map(({ keyId, observedTime }) => ({
+    .map(({ keyId, observedTime, cluster }) => ({
       namespace: metadata.namespace,
       object: `iamsa/${metadata.name}`,
       keyId,
       kind: "Unmanaged",
       observedTime,
       expirationTime: undefined,
+      ...(cluster === undefined ? {} : { cluster }),
     }));
 }

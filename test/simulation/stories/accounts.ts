@@ -2,6 +2,7 @@
 import { FINALIZER } from "../../../src/api/meta.ts";
 import {
   apiKeyType,
+  clusterConnectionType,
   policyBindingType,
   serviceAccountType,
 } from "../../../src/controllers/resource-types.ts";
@@ -39,6 +40,12 @@ function accountNamed(world: StoryWorld, name: string): AccountRecord | undefine
 /** An account of the object's name that says that it was made for another one. */
 function createNamesake(world: StoryWorld): AccountRecord {
   const description = "k8s team-x/their-bot#0123abcd-1";
+  return createInConsole(world, { name: `team-a-${ACCOUNT}`, description });
+}
+
+/** An account of the object's name that another cluster's operator created for an object of the same name. */
+function createTwin(world: StoryWorld): AccountRecord {
+  const description = `k8s@blue team-a/${ACCOUNT}#0123abcd-1`;
   return createInConsole(world, { name: `team-a-${ACCOUNT}`, description });
 }
 
@@ -100,6 +107,46 @@ export const accountStories: readonly Story[] = [
         world.expect("two were created", world.calls("createServiceAccount"), 2);
       },
       accountsPerPage === undefined ? {} : { console: { accountsPerPage } },
+    ),
+  ),
+  story(
+    "an account of another cluster is left alone, and a prefix gives the object an account of its own",
+    async (world) => {
+      const theirs = createTwin(world);
+      const bound = [...boundTo(world, theirs)];
+      await world.begin({ policyIds: [READ] });
+      const { reason, message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+      world.expect("it says why", reason, "AccountExists");
+      world.expect("and whose it may be", message.includes("The description names cluster blue."));
+      world.change(clusterConnectionType, "default", { accountNamePrefix: "green-" });
+      await world.pass(2 * MINUTE);
+      const own = accountNamed(world, `green-team-a-${ACCOUNT}`);
+      world.expect("it has its own", own?.description.includes(`k8s@green team-a/${ACCOUNT}#`));
+      world.expect("one was created", world.calls("createServiceAccount"), 1);
+      const issued = [...world.sim.console.world.keys.values()].map((key) => key.description);
+      world.expect(
+        "so does its key",
+        issued.map((each) => each.split("/")[0]),
+        ["k8s@green team-a"],
+      );
+      world.expect("theirs is as it was", [...boundTo(world, theirs)], bound);
+    },
+    { flags: ["--leader-elect=false", "--cluster-name=green"] },
+  ),
+  ...["--cluster-name=green", "--cluster-name="].map((renamed) =>
+    story(
+      `an account and its key stay the object's own in a cluster that is renamed to ${renamed.split("=")[1] || "nothing"}`,
+      async (world) => {
+        await world.begin({ policyIds: [READ] });
+        world.sim.flags = ["--leader-elect=false", renamed];
+        world.happens({ kind: "Kill" });
+        await world.pass(2 * HOUR);
+        world.expect("one account", world.calls("createServiceAccount"), 1);
+        world.expect("one key", world.issued, 1);
+        const managed = world.condition(serviceAccountType, ACCOUNT, "KeysManaged");
+        world.expect("no key is unmanaged", managed?.reason, "NoUnmanagedKeys");
+      },
+      { flags: ["--leader-elect=false", "--cluster-name=blue"] },
     ),
   ),
   unready("imports count against the number of accounts", async (world) => {

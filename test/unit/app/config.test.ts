@@ -24,6 +24,7 @@ test("the defaults are those that are documented", () => {
     clusterConnections: "auto",
     readOnly: false,
     selector: "",
+    clusterName: undefined,
     leaderElect: true,
     operatorNamespace: "iam-operator-system",
     concurrency: 16,
@@ -153,6 +154,11 @@ describe("what is wrong is said with the name of its source and what would be ri
     ],
     [["--metrics-address", ":65536"], {}, "--metrics-address: must have a port up to 65535"],
     [["--selector", "a in (b)"], {}, "--selector: must be like team=a,tier!=test"],
+    [
+      ["--cluster-name=Prod"],
+      {},
+      "--cluster-name: must have at most 63 lower-case letters, digits, '-' and '.', such as prod-eu",
+    ],
     [["--secret-check-interval", "1s"], {}, "--secret-check-interval: must be at least 5s"],
     [
       ["--secret-check-interval", "soon"],

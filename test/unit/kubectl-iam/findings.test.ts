@@ -121,6 +121,12 @@ describe("orphans", () => {
     expect(unauditedAccounts([object])).toHaveLength(isUnknown ? 1 : 0);
   });
 
+  test("an unmanaged key has the cluster that its description names", () => {
+    const status = { unmanagedKeys: [{ keyId: "a", cluster: "blue" }, { keyId: "b" }] };
+    const object = { metadata: { name: "sa" }, status } as unknown as ServiceAccount;
+    expect(findOrphans([], [object]).map(({ cluster }) => cluster)).toEqual(["blue", undefined]);
+  });
+
   test("a new key that cannot be delivered is listed; a key that is being verified is not listed", () => {
     const pending = { keyId: "p", expirationTime: "2026-04-01T00:00:00Z" };
     const stalled = [{ type: "Stalled", status: "True", reason: "SecretConflict" }];

@@ -168,7 +168,7 @@ export function issueKey(
       if (attempt === undefined) return undefined;
       const issueTime = run.clock.now();
       const { expiresInDays } = spec;
-      const description = describeKey(spec.description, self, attempt.id);
+      const description = describeKey(spec.description, self, attempt.id, run.clusterName);
       const console = run.console(session);
       const answer = await console
         .issueKey({ saId, description, expiresInDays })

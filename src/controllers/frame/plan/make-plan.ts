@@ -78,12 +78,13 @@ export async function makePlan<K extends KindTypes>(
 
 /** No member can change the cluster or the console. */
 function readersOf<K extends KindTypes>(run: RunContext<K>): Omit<ReadContext<K>, "state"> {
-  const { kube, caches, connections, clock, signal } = run;
+  const { kube, caches, connections, clock, clusterName, signal } = run;
   return {
     kube: toKubeReader(kube),
     caches,
     connections,
     clock,
+    clusterName,
     signal,
     log: silentLog,
     isPlan: true,

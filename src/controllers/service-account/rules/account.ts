@@ -10,7 +10,7 @@ import { truncateList } from "../../../util/truncate-list.ts";
 import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
-import { creatorOf, isOfObject } from "../../marker.ts";
+import { creatorOf, isOfObject, markerOf } from "../../marker.ts";
 import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
 import type { AccountSnapshot, KnownAccount, ListedKeys } from "./snapshot.ts";
 
@@ -124,17 +124,24 @@ function createdMismatch(
   if (spec.projectId !== undefined && projectId !== undefined && projectId !== spec.projectId)
     return projectMismatch(saId, spec.projectId);
   const maker = creatorOf(description);
+  // The status names the account, so the marker's cluster does not matter: it may have been renamed.
   const isOfOther = maker !== undefined && maker !== keyText(desired.key);
   // The object's own marker outranks the name: consoles store names in another spelling.
   if (isOfObject(description, desired.key, desired.uid)) return undefined;
   if (!isOfOther && (name === undefined || isSpelledLike(name, desired.name))) return undefined;
   const what = isOfOther
-    ? `was made for ServiceAccount ${quoteServerText(maker)}`
+    ? `was made for ServiceAccount ${quoteServerText(maker)}${inCluster(description)}`
     : `is named ${quoteServerText(name ?? "")}, not ${desired.name}`;
   return stalled(
     ACCOUNT_REASON.mismatch,
     `Service account ${saId}, which the status names, ${what} in the console, so it does not belong to this object. The operator does not change it. If the status was edited or restored, delete this object and create it again, with spec.saId to import that account.`,
   );
+}
+
+/** The cluster that a description names, for a message about the object that it names. */
+function inCluster(description: string): string {
+  const { cluster } = markerOf(description) ?? {};
+  return cluster === undefined ? "" : ` of cluster ${cluster}`;
 }
 
 /** Finding if an imported account differs from the spec. */

@@ -32,7 +32,9 @@ export function auditConditions(
     return [{ type, status: "True", reason: "NoUnmanagedKeys", message }];
   }
   const ids = truncateList(
-    unmanagedKeys.map(({ keyId }) => keyId),
+    unmanagedKeys.map(({ keyId, cluster }) =>
+      cluster === undefined ? keyId : `${keyId} (its description names cluster ${cluster})`,
+    ),
     MAX_NAMED,
   );
   const message = `The console lists ${count} valid ${count === 1 ? "key" : "keys"} that no ApiKey names: ${ids}.`;
@@ -52,8 +54,9 @@ export function auditEvents(
   return audit.found
     .filter(({ apiKey }) => apiKey === undefined)
     .slice(0, MAX_EVENTS)
-    .map(({ keyId }) => {
-      const note = `The console lists key ${keyId}, which no ApiKey names. It was issued outside the operator, by a deleted ApiKey, or by a call that took effect late.`;
+    .map(({ keyId, cluster }) => {
+      const named = cluster === undefined ? "" : ` Its description names cluster ${cluster}.`;
+      const note = `The console lists key ${keyId}, which no ApiKey names.${named} It was issued outside the operator, by a deleted ApiKey, or by a call that took effect late.`;
       const event: EventNote = { type: "Warning", reason: "UnmanagedKey", action: "Audit", note };
       return { object, event };
     });

@@ -5,7 +5,7 @@
 import type { ApiKey } from "../../../api/api-key.ts";
 import { isReportedOn } from "../../../api/conditions.ts";
 import { HOUR, type Instant, parseInstant, SECOND } from "../../../util/time.ts";
-import { isAttemptOf, type Marker, markerOf } from "../../marker.ts";
+import { isAttemptOf, isOfOtherCluster, type Marker, markerOf } from "../../marker.ts";
 import { judgeAnswer } from "./account.ts";
 import type { AccountSnapshot, UnnamedKeys } from "./snapshot.ts";
 import { type AccountStatus, accountStatusCodec } from "./status.ts";
@@ -158,7 +158,7 @@ function judge(
     if (known.has(keyId)) continue;
     const waitMs = noticedTime + CONFIRM_MS - now;
     if (waitMs <= 0 && !isHeld(keyId, marker))
-      found.push({ keyId, observedTime: now, ...attributionOf(marker, snapshot.apiKeys) });
+      found.push({ keyId, observedTime: now, ...attributionOf(marker, snapshot) });
     else afterMs = Math.min(afterMs ?? CONFIRM_MS, waitMs > 0 ? waitMs : CONFIRM_MS);
   }
   return { found, afterMs };
@@ -183,10 +183,12 @@ function holderOf(
 /** The ApiKey of the account whose own attempt the marker names: it must list the key as orphaned. */
 function attributionOf(
   marker: Marker | undefined,
-  apiKeys: readonly ApiKey[],
-): Pick<UnmanagedKey, "apiKey" | "attemptId"> {
+  { apiKeys, clusterName }: Pick<AccountSnapshot, "apiKeys" | "clusterName">,
+): Pick<UnmanagedKey, "apiKey" | "attemptId" | "cluster"> {
+  const isOther = isOfOtherCluster(marker, clusterName);
   const apiKey = apiKeys.find(
     ({ metadata }) =>
+      !isOther &&
       marker?.name === metadata.name &&
       marker.namespace === metadata.namespace &&
       isAttemptOf(metadata.uid, marker.attempt),
@@ -194,6 +196,7 @@ function attributionOf(
   return {
     apiKey: apiKey?.metadata.name,
     attemptId: apiKey === undefined ? undefined : marker?.attempt.slice(0, 64),
+    cluster: marker?.cluster,
   };
 }
 

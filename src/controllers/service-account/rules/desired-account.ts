@@ -8,6 +8,7 @@ import type { AccountSnapshot, KnownAccount } from "./snapshot.ts";
 export interface DesiredAccount {
   readonly key: ObjectKey;
   readonly uid: string;
+  readonly clusterName: string | undefined;
   readonly orgId: string;
   readonly projectId: string;
   readonly name: string;
@@ -17,7 +18,8 @@ interface Named {
   readonly name?: string | undefined;
 }
 
-interface Described extends Pick<AccountSnapshot, "object" | "spec" | "connection"> {
+interface Described
+  extends Pick<AccountSnapshot, "object" | "spec" | "connection" | "clusterName"> {
   readonly account: Named | undefined;
   readonly attempt: Named | undefined;
 }
@@ -30,6 +32,7 @@ export function desiredAccount({
   object,
   spec,
   connection,
+  clusterName,
   account,
   attempt,
 }: Described): DesiredAccount {
@@ -40,6 +43,7 @@ export function desiredAccount({
   return {
     key,
     uid: object.metadata.uid,
+    clusterName,
     orgId: spec.orgId ?? defaults?.orgId ?? "",
     projectId: spec.projectId ?? defaults?.projectId ?? "",
     name: spec.name ?? asked?.name ?? defaultName(key, prefix),

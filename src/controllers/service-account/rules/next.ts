@@ -3,7 +3,9 @@
 import type { Readiness } from "../../../api/conditions.ts";
 import { FINALIZER } from "../../../api/meta.ts";
 import { clientIdentity } from "../../../connections/client-settings.ts";
+import type { IamServiceAccount } from "../../../iam/model.ts";
 import type { Instant } from "../../../util/time.ts";
+import { truncateList } from "../../../util/truncate-list.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding, type Settled, type Waiting } from "../../frame/rules/outcome.ts";
 import {
@@ -12,7 +14,7 @@ import {
   UNREADABLE_RESPONSE,
 } from "../../frame/rules/unreadable-response.ts";
 import { stalled } from "../../frame/rules/waiting.ts";
-import { describeAccount } from "../../marker.ts";
+import { describeAccount, isOfOtherCluster, markerOf } from "../../marker.ts";
 import { withAccess } from "./access.ts";
 import { accountReadiness, judgeAnswer } from "./account.ts";
 import { nameAll, nextOfAttempt, RECHECK_MS, recordAccount } from "./attempt.ts";
@@ -23,6 +25,7 @@ import { findExisting } from "./recovery.ts";
 import type {
   AccountAction,
   AccountDone,
+  AccountListing,
   AccountProgress,
   AccountSnapshot,
   KnownAccount,
@@ -124,7 +127,7 @@ function createUnlessThere(snapshot: AccountSnapshot): AccountStep {
       return recordAccount(existing.account, "Recovered", snapshot);
     case "Unclear":
       return attempt === undefined
-        ? accountExists(snapshot, desired.name, existing.saIds)
+        ? accountExists(snapshot, desired.name, accountsIn(listing, existing.saIds))
         : { kind: "CloseAttempt" };
     case "Nothing":
       return (
@@ -156,22 +159,39 @@ function listUnreadable(): Waiting {
 
 function createAccount(snapshot: AccountSnapshot, attempt: CreationAttempt): AccountAction {
   const { key, orgId, projectId, name } = desiredAccount(snapshot);
-  const description = describeAccount(snapshot.spec.description, key, attempt.id);
+  const { description: text } = snapshot.spec;
+  const description = describeAccount(text, key, attempt.id, snapshot.clusterName);
   return { kind: "CreateAccount", account: { orgId, projectId, name, description } };
 }
 
-function accountExists(
-  { connection }: AccountSnapshot,
-  name: string,
+function accountsIn(
+  listing: AccountListing,
   saIds: readonly string[],
+): readonly IamServiceAccount[] {
+  return listing.ok ? listing.accounts.filter(({ saId }) => saIds.includes(saId)) : [];
+}
+
+function accountExists(
+  { connection, spec, clusterName }: AccountSnapshot,
+  name: string,
+  accounts: readonly IamServiceAccount[],
 ): Waiting {
+  const markers = accounts.map(({ description = "" }) => markerOf(description));
+  const clusters = new Set(markers.flatMap((marker) => marker?.cluster ?? []));
+  const named =
+    clusters.size === 0 ? "" : ` The description names cluster ${truncateList([...clusters], 5)}.`;
+  const isShared = markers.some((marker) => isOfOtherCluster(marker, clusterName));
+  const advice =
+    isShared && spec.name === undefined
+      ? " If each cluster is to have its own account, set accountNamePrefix of the connection; otherwise, delete"
+      : " Delete";
   const mayImport = connection.ok && connection.access.grant.importServiceAccounts;
   const permission = mayImport
     ? ""
     : " Importing requires importServiceAccounts: true in this namespace's grant, which the connection's administrator sets.";
   return stalled(
     "AccountExists",
-    `The console already has an account named ${name} (${nameAll(saIds)}). Delete this ServiceAccount and create it again: with spec.saId to import the account that exists, or with a different spec.name.${permission}`,
+    `The console already has an account named ${name} (${nameAll(accounts.map(({ saId }) => saId))}).${named}${advice} this ServiceAccount and create it again: with spec.saId to import the account that exists, or with a different spec.name.${permission}`,
     RECHECK_MS,
   );
 }

@@ -7,7 +7,7 @@ import { truncateList } from "../../../util/truncate-list.ts";
 import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { stalled } from "../../frame/rules/waiting.ts";
-import { creatorOf } from "../../marker.ts";
+import { isOfOtherCluster, markerOf } from "../../marker.ts";
 import { otherOwnerOf } from "./owner.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
 
@@ -92,13 +92,14 @@ export function tooManyCreated(
   snapshot: AccountSnapshot,
   accounts: readonly IamServiceAccount[],
 ): Waiting | undefined {
-  const { connection, object, unmarkedBefore } = snapshot;
+  const { connection, object, unmarkedBefore, clusterName } = snapshot;
   const { maxServiceAccounts } = connection.ok ? connection.access.grant : {};
   if (maxServiceAccounts === undefined) return undefined;
-  const prefix = `${object.metadata.namespace}/`;
-  const created = accounts.filter(({ description = "" }) =>
-    creatorOf(description)?.startsWith(prefix),
-  );
+  const created = accounts.filter(({ description = "" }) => {
+    const marker = markerOf(description);
+    const isOfNamespace = marker?.namespace === object.metadata.namespace;
+    return isOfNamespace && !isOfOtherCluster(marker, clusterName);
+  });
   if (created.length + unmarkedBefore < maxServiceAccounts) return undefined;
   const names = truncateList(
     created.map(({ saId }) => saId),

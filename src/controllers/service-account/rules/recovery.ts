@@ -1,7 +1,7 @@
 /** Finds an object's own account among the console's accounts, after a lost response or a lost status. Pure. */
 import type { IamServiceAccount } from "../../../iam/model.ts";
 import { isSpelledLike } from "../../../util/spelling.ts";
-import { isOfAttempt, isOfObject } from "../../marker.ts";
+import { isOfAttempt, isOfObject, isOfOtherCluster, markerOf } from "../../marker.ts";
 import type { DesiredAccount } from "./desired-account.ts";
 import type { CreationAttempt } from "./status.ts";
 
@@ -83,8 +83,9 @@ export function isInPlace(
   return (account.orgId ?? orgId) === orgId && (account.projectId ?? projectId) === projectId;
 }
 
-function isMarkedBy({ key, uid }: DesiredAccount): Saying {
-  return ({ description = "" }) => isOfObject(description, key, uid);
+function isMarkedBy({ key, uid, clusterName }: DesiredAccount): Saying {
+  return ({ description = "" }) =>
+    isOfObject(description, key, uid) && !isOfOtherCluster(markerOf(description), clusterName);
 }
 
 /** A single account of its own is the object's; otherwise, all accounts that may be. */

@@ -31,6 +31,8 @@ export interface AccountSnapshot {
   readonly object: ServiceAccount;
   readonly spec: ServiceAccountSpec;
   readonly connection: ConnectionLookup;
+  /** `--cluster-name`; `undefined` if the operator has none. */
+  readonly clusterName: string | undefined;
   readonly namespaceTerminating: boolean;
   /** The account in the status, or the account that this run found in the console. */
   readonly account: KnownAccount | undefined;

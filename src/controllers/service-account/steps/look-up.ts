@@ -35,7 +35,7 @@ export async function listAccounts(
   if (!listing.ok) marked.lists.noteFailedAudit(connection, listTime);
   if (listing.ok) {
     marked.lists.noteList(connection, listTime);
-    const objects = listedObjects(connection, snapshot.connection, run.caches);
+    const objects = listedObjects(connection, snapshot.connection, run);
     marked.note(connection, listing.accounts, objects);
   }
   const { markedAccounts, namedAccounts } = readMarked(object, marked, run.caches);

@@ -45,6 +45,22 @@ test("accounts of other namespaces do not count, nor those that were created by 
   expect(stepOf(listed([...others, ...byHand]), 1)).toEqual({ kind: "RecordAttempt" });
 });
 
+test("accounts of the same namespace in another cluster do not count, but those without a cluster", () => {
+  const ofBlue = three.map((account, index) => ({
+    ...account,
+    description: describeAccount("", { namespace: "team-a", name: "x" }, `a-${index}`, "blue"),
+  }));
+  const stepIn = (clusterName: string | undefined, accounts: typeof three) =>
+    next(
+      { snapshot: snapshotOf({ listing: listed(accounts), ...limit(3), clusterName }), done: {} },
+      at,
+    );
+  expect(stepIn("green", ofBlue)).toEqual({ kind: "RecordAttempt" });
+  expect(stepIn(undefined, ofBlue)).toEqual({ kind: "RecordAttempt" });
+  expect(stepIn("blue", ofBlue)).toMatchObject({ reason: "TooManyServiceAccounts" });
+  expect(stepIn("green", three)).toMatchObject({ reason: "TooManyServiceAccounts" });
+});
+
 test.each(["MalformedResponse", "NotFound", "PermissionDenied"] as const)(
   "with a limit, nothing is created while the list cannot be read: %s",
   (code) => {

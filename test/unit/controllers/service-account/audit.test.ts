@@ -76,9 +76,11 @@ function given({
 }
 
 const idsOf = (keys: readonly { keyId: string }[] = []) => keys.map(({ keyId }) => keyId);
-const mark = (name: string, attempt = ATTEMPT, namespace = "team-a") => ({
-  sak_1: { description: describeKey("for CI", { namespace, name }, attempt) },
+const mark = (name: string, attempt = ATTEMPT, namespace = "team-a", cluster?: string) => ({
+  sak_1: { description: describeKey("for CI", { namespace, name }, attempt, cluster) },
 });
+const blue = { changes: { clusterName: "blue" } };
+const inCluster = (cluster: string) => ({ records: mark("ci", ATTEMPT, "team-a", cluster) });
 
 const entry = (keyId: string, more: object = {}) => ({
   keyId,
@@ -200,6 +202,9 @@ const reported = entry("sak_1", { apiKey: "gone", attemptId: ATTEMPT });
 describe("an ApiKey is to list a key", () => {
   test.each<[string, Given, string | undefined]>([
     ["that its own attempt issued", { records: mark("ci") }, "ci"],
+    ["even if it had no cluster name then", { records: mark("ci"), ...blue }, "ci"],
+    ["that its own attempt issued in this cluster", { ...inCluster("blue"), ...blue }, "ci"],
+    ["but not one of another cluster", { ...inCluster("green"), ...blue }, undefined],
     ["but not one without a description", {}, undefined],
     ["nor one of another namespace", { records: mark("ci", ATTEMPT, "team-b") }, undefined],
     ["nor one of an ApiKey of another account", { records: mark("elsewhere") }, undefined],
@@ -221,6 +226,21 @@ describe("an ApiKey is to list a key", () => {
     const [first] = auditKeys(given({ list, records: mark("ci") }), NOW)?.unmanagedKeys ?? [];
     expect(first).toMatchObject({ keyId: "sak_1", apiKey: "ci" });
   });
+});
+
+test("a key's cluster is named as far as its description shows", () => {
+  const world = given({ ...inCluster("green"), ...blue });
+  const audit = auditKeys(world, NOW);
+  expect(audit?.unmanagedKeys).toMatchObject([{ cluster: "green" }]);
+  expect(auditConditions(world, audit)[0]).toMatchObject({
+    message: expect.stringContaining("sak_1 (its description names cluster green)."),
+  });
+  expect(auditEvents(world, audit)[0]?.event.note).toContain(
+    "no ApiKey names. Its description names cluster green.",
+  );
+  const status = { unmanagedKeys: [entry("sak_1", { cluster: "green" })] };
+  const later = auditKeys(given({ status, ...blue }), NOW);
+  expect(later?.unmanagedKeys).toMatchObject([{ cluster: "green" }]);
 });
 
 describe("the report", () => {

@@ -167,6 +167,29 @@ const restored = describeAccount("builds", key, attemptId("u0", "a"));
 const own = { description: describeAccount("builds", key, attemptId("u1", "a")) };
 const byHand = { description: "by hand" };
 const now = { attempt: { ...attempt, startTime: NOW }, done: { announced: attempt.id } };
+test("an account of another cluster is said to be one as far as its description shows", () => {
+  const description = (cluster?: string) => describeAccount("builds", key, attempt.id, cluster);
+  const said = (seen: Given, cluster?: string) => {
+    const step = stepOf({ ...listing({ description: description(cluster) }), ...seen });
+    return "message" in step ? step.message : step.kind;
+  };
+  const other = said({ clusterName: "green" }, "blue");
+  expect(other).toContain("named team-a-ci-bot (sa-1). The description names cluster blue.");
+  expect(other).toContain("set accountNamePrefix of the connection; otherwise, delete this");
+  const named = said({ clusterName: "green", spec: { name: accountName } }, "blue");
+  expect(named).toContain("The description names cluster blue. Delete this ServiceAccount");
+  expect(said({ clusterName: "green" })).toBe("RecordAccount");
+});
+
+test("the status names the account, whatever cluster its description names", () => {
+  const description = describeAccount("builds", key, attempt.id, "blue");
+  expect(toText(stepOf({ ...looked({ description }), clusterName: "green" }))).toBe("Settled");
+  const theirs = describeAccount("for", { namespace: "team-b", name: "bot" }, "a-1", "blue");
+  expect(stepOf(looked({ description: theirs }))).toMatchObject({
+    message: expect.stringContaining("was made for ServiceAccount team-b/bot of cluster blue"),
+  });
+});
+
 const imported = { spec: { saId: "sa-1" } };
 const ofProject = { spec: { projectId: "prj-1" } };
 const inProject = { spec: { saId: "sa-1", projectId: "prj-1" } };
@@ -239,6 +262,13 @@ test.each<Case>([
 
 test("an attempt may take effect until its call has timed out", () => {
   expect(stepOf({ attempt: young })).toMatchObject({ afterMs: 20_000 });
+});
+
+test("a creation carries the cluster's name in its marker", () => {
+  const seen = { attempt: { ...attempt, startTime: NOW }, clusterName: "blue" };
+  expect(stepOf({ ...seen, done: { announced: attempt.id } })).toMatchObject({
+    account: { description: `k8s@blue team-a/ci-bot#${attempt.id}` },
+  });
 });
 
 test("a creation carries organization, project, name and marker", () => {

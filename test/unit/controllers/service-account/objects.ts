@@ -88,6 +88,7 @@ export function snapshotOf(
     object: serviceAccount(),
     spec: accountSpec(spec),
     connection: { ok: true, access },
+    clusterName: undefined,
     namespaceTerminating: false,
     account: undefined,
     attempt: undefined,

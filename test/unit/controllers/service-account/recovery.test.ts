@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { attemptId, describeAccount, isOfObject } from "../../../../src/controllers/marker.ts";
 import {
   explainAttempt,
@@ -7,7 +7,14 @@ import {
 import type { IamServiceAccount } from "../../../../src/iam/model.ts";
 import { accountName, key } from "./objects.ts";
 
-const desired = { key, uid: "u1", orgId: "org-1", projectId: "prj-1", name: accountName };
+const desired = {
+  key,
+  uid: "u1",
+  clusterName: undefined,
+  orgId: "org-1",
+  projectId: "prj-1",
+  name: accountName,
+};
 const attempt = attemptId("u1", "aaaaaaaaaaaa");
 const listed = (saId: string, changes: Partial<IamServiceAccount> = {}): IamServiceAccount => ({
   saId,
@@ -104,4 +111,35 @@ test.each<[string, readonly IamServiceAccount[], string]>([
 test("a marker follows the user's words and names object and attempt", () => {
   expect(ours).toBe(`builds k8s team-a/ci-bot#${attempt}`);
   expect(isOfObject(`${ours} and more`, key, "u1")).toBe(false);
+  expect(describeAccount("builds", key, attempt, "blue")).toBe(
+    `builds k8s@blue team-a/ci-bot#${attempt}`,
+  );
+});
+
+describe("an account of a cluster", () => {
+  const inCluster = (cluster?: string) =>
+    described("sa-1", describeAccount("builds", key, attempt, cluster));
+  const find = (clusterName: string | undefined, account: IamServiceAccount) =>
+    toText(findExisting([account], { ...desired, clusterName }));
+
+  test.each<[string, string | undefined, string | undefined, string]>([
+    ["is its own without names", undefined, undefined, "Found sa-1"],
+    ["is its own by name", "blue", "blue", "Found sa-1"],
+    ["is its own from before it had a name", "blue", undefined, "Found sa-1"],
+    ["is not another cluster's", "green", "blue", "Unclear sa-1"],
+    ["is not a nameless cluster's", undefined, "blue", "Unclear sa-1"],
+  ])("%s", (_, clusterName, marked, expected) => {
+    expect(find(clusterName, inCluster(marked))).toBe(expected);
+  });
+
+  test("is of the attempt that created it, even if the cluster was renamed since", () => {
+    const green = { ...desired, clusterName: "green" };
+    const found = explainAttempt(
+      [inCluster("blue")],
+      green,
+      { id: attempt, described: true },
+      () => false,
+    );
+    expect(toText(found)).toBe("Found sa-1");
+  });
 });
