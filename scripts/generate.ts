@@ -11,10 +11,13 @@ import { toCrd } from "../src/api/crd.ts";
 import type { Kind } from "../src/api/kind.ts";
 import { kinds } from "../src/api/kinds.ts";
 import { GROUP } from "../src/api/meta.ts";
+import { toAnnotationsPage } from "./annotations-page.ts";
 import { toKindsTemplate } from "./chart/kinds-template.ts";
 import { toChartMetadata } from "./chart/metadata.ts";
 import { toChartReadme } from "./chart/readme.ts";
 import { toValuesSchema } from "./chart/values-schema.ts";
+import { toEventsPage } from "./events-page.ts";
+import { toFlagsPage } from "./flags-page.ts";
 import { toKubectlIamPage } from "./kubectl-iam-page.ts";
 import { toMetricsPage } from "./metrics-page.ts";
 import { fileName, toReferenceIndex, toReferencePage } from "./reference-page.ts";
@@ -44,6 +47,9 @@ const wanted = new Map<string, string>([
   ["src/app/version.ts", versionFile(metadata.version)],
   ["docs/reference/README.md", toReferenceIndex(kinds)],
   ["docs/reference/kubectl-iam.md", toKubectlIamPage()],
+  ["docs/reference/annotations.md", toAnnotationsPage()],
+  ["docs/reference/events.md", toEventsPage()],
+  ["docs/reference/flags.md", toFlagsPage()],
   ["docs/reference/metrics.md", toMetricsPage()],
   ["docs/troubleshooting.md", toTroubleshootingPage()],
   ...kinds.map(

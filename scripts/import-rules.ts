@@ -135,7 +135,6 @@ export const LAYERS: readonly Layer[] = [
       "controllers/<kind>/*.ts",
       "controllers/frame/{clock-reading,run-context}.ts",
       "iam/model.ts",
-      "kube/events/event-recorder.ts",
     ],
   },
   {

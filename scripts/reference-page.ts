@@ -7,11 +7,10 @@ import { API_VERSION } from "../src/api/meta.ts";
 import { conditionHelp } from "../src/api/reasons/conditions.ts";
 import { secretVariables } from "../src/api/secret-variables.ts";
 import { type StructuralSchema, toStructuralSchema } from "../src/api/structural-schema.ts";
+import { code, type Row, table } from "./markdown.ts";
 
 /** The kind whose page has the fields that both have. */
 const SAME_AS: Readonly<Record<string, Kind>> = { Connection: clusterConnectionKind };
-
-type Row = readonly string[];
 
 /** A Markdown page about the kind, with the example as it stands. */
 export function toReferencePage(kind: Kind, example: string): string {
@@ -45,7 +44,7 @@ export function toReferencePage(kind: Kind, example: string): string {
 export function toReferenceIndex(kinds: readonly Kind[]): string {
   return [
     "# Reference",
-    "[kubectl iam](kubectl-iam.md) · [metrics](metrics.md) · [chart values](../../charts/iam-operator/README.md) · [reasons](../troubleshooting.md) · [log lines](../logs.md)",
+    "[kubectl iam](kubectl-iam.md) · [annotations and labels](annotations.md) · [events](events.md) · [reasons](../troubleshooting.md) · [metrics](metrics.md) · [flags](flags.md) · [chart values](../../charts/iam-operator/README.md) · [log lines](../logs.md)",
     `Every kind of \`${API_VERSION}\`. \`kubectl get iam\` lists all namespaced ones.`,
     ...tableOf(
       ["Kind", "Short name", "Scope", "In one line"],
@@ -196,14 +195,4 @@ function selectors(kind: Kind): string {
 /** Nothing without rows. */
 function tableOf(head: Row, rows: readonly Row[]): readonly string[] {
   return rows.length === 0 ? [] : [table(head, rows)];
-}
-
-function table(head: Row, rows: readonly Row[]): string {
-  return [head, head.map(() => "---"), ...rows]
-    .map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
-    .join("\n");
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
 }

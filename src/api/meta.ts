@@ -15,10 +15,10 @@ export const FIELD_MANAGER = "iam-operator";
 /** Owns only a ServiceAccount's `status.bindings`, which the policy-binding controller reports. */
 export const BINDINGS_FIELD_MANAGER = "iam-operator-bindings";
 
+/** Their meanings are in metadata-help.ts. */
 export const annotations = {
   reconcileRequestedAt: `${GROUP}/reconcile-requested-at`,
   rotateRequestedAt: `${GROUP}/rotate-requested-at`,
-  /** `true`: the operator only plans the object's changes and does not make them. */
   planOnly: `${GROUP}/plan-only`,
   keyId: `${GROUP}/key-id`,
   issueTime: `${GROUP}/issue-time`,
@@ -26,21 +26,15 @@ export const annotations = {
   revision: `${GROUP}/revision`,
   /** The Secret's entries as JSON, with variables in place of the secrets, to read the key pair back: never values. */
   template: `${GROUP}/template`,
-  /** As JSON, the names of the Secret's labels and annotations from `spec.secret`. */
+  /** As JSON. */
   templateNames: `${GROUP}/template-names`,
-  /** A short hash of keyId and secret, which shows whether an edit changed only one of them. */
   pairHash: `${GROUP}/pair-hash`,
   previousKeyId: `${GROUP}/previous-key-id`,
   previousPairHash: `${GROUP}/previous-pair-hash`,
-  /** The attempt whose response a pending Secret stores. */
   attempt: `${GROUP}/attempt`,
-  /** On the Lease: keys that were issued for ApiKeys that have since been deleted, for the next leader. */
   deletedIssues: `${GROUP}/deleted-issues`,
-  /**
-   * On an ApiKey or ServiceAccount: the most recently recorded attempt, as JSON. The status shows whether it is closed.
-   */
+  /** As JSON. The status shows whether the attempt is closed. */
   intent: `${GROUP}/intent`,
-  /** On the Pod template of a workload: when the operator last restarted it. */
   restartedAt: `${GROUP}/restarted-at`,
 } as const;
 
@@ -65,7 +59,6 @@ export function apiKeyLabel(apiKeyName: string): string {
 export const labels = {
   managedBy: "app.kubernetes.io/managed-by",
   apiKey: `${GROUP}/api-key`,
-  /** `target` or `staging`. */
   role: `${GROUP}/role`,
 } as const;
 export const MANAGED_BY = "iam-operator";

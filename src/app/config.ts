@@ -308,9 +308,14 @@ function readArguments(
   }
 }
 
+/** For --help and the reference page. */
+export function flagHelp() {
+  return Object.entries(flags).map(([name, { fallback, help }]) => ({ name, fallback, help }));
+}
+
 function helpText(): string {
-  const lines = Object.entries(flags).map(
-    ([name, { fallback, help }]) =>
+  const lines = flagHelp().map(
+    ({ name, fallback, help }) =>
       `  --${name.padEnd(24)} ${help}${fallback === "" ? "" : ` (default ${fallback})`}`,
   );
   return [

@@ -3,8 +3,10 @@
  * themselves. The controller reads the ApiKey's status and writes neither the ApiKey nor its Secret, so issuing and
  * rotating keys do not depend on it. It publishes its results on the {@link ConsumersBoard}.
  */
+
 import { isDeepStrictEqual } from "node:util";
 import { type ApiKey, type ApiKeySpec, apiKeyKind } from "../api/api-key.ts";
+import { type EventReason, toEvent } from "../api/events.ts";
 import { API_VERSION } from "../api/meta.ts";
 import { parseSpec } from "../api/parse-spec.ts";
 import { isPlanOnly } from "../api/plan-only.ts";
@@ -28,13 +30,8 @@ import { nextCountMs } from "./rules/schedule.ts";
 
 /** The maximum number of Pod names in a message. */
 const MAX_NAMES = 3;
-const MAX_NOTE = 1_000;
 /** Reasons that require an action by a person. */
-const troubles: ReadonlySet<string> = new Set([
-  "RestartFailed",
-  "WorkloadNotFound",
-  "NotConverging",
-]);
+const troubles = ["RestartFailed", "WorkloadNotFound", "NotConverging"] as const;
 
 interface ConsumersController {
   readonly reconcile: Reconcile<ApiKey>;
@@ -191,17 +188,17 @@ function recordRestarts(
 ): void {
   const { namespace, name } = metadata;
   const about = { apiVersion: API_VERSION, kind: apiKeyKind.kind, metadata };
-  const record = (type: "Normal" | "Warning", reason: string, text: string) =>
-    events.record(about, { type, reason, action: "Restart", note: text.slice(0, MAX_NOTE) });
+  const record = (reason: EventReason, text: string) =>
+    events.record(about, toEvent(reason, "Restart", text));
   for (const workload of restarted) {
     const why = `its Pods read Secret ${secret} at their start, and its content has changed`;
-    record("Normal", "WorkloadRestarted", `Restarted ${workload}: ${why}.`);
+    record("WorkloadRestarted", `Restarted ${workload}: ${why}.`);
     log.info({ namespace, name, workload }, "restarted workload");
     metrics.workloadRestarts.inc({ result: "Restarted" });
   }
   if (isKubeError(error, "Conflict")) return;
   if (error !== undefined) metrics.workloadRestarts.inc({ result: "Failed" });
   const known = before?.kind === "Counted" ? before.rollout?.message : undefined;
-  if (troubles.has(note.reason) && note.message !== known)
-    record("Warning", note.reason, note.message);
+  const trouble = troubles.find((reason) => reason === note.reason);
+  if (trouble !== undefined && note.message !== known) record(trouble, note.message);
 }

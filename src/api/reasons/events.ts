@@ -80,6 +80,49 @@ export const ofWarnings = {
       "The clocks of the console and the operator are more than five minutes apart. The operator [uses the time on which two of three clocks agree](safety.md#how-the-operator-tells-the-time). Meanwhile scheduled rotations can wait.",
     fix: "Correct the wrong clock: the operator's if all connections report the same, otherwise the console's.",
   },
+  DriftCorrected: {
+    meaning:
+      "The policies bound in the console differed from the declared policies, and the operator bound the declared ones again. The metric `iam_operator_drift_corrections_total` counts this.",
+    fix: "Find out who changed the policies in the console; declare policies in PolicyBindings.",
+  },
+} as const satisfies Record<string, Reason>;
+
+export const ofNormalEvents = {
+  KeyIssued: { meaning: "The first key was issued and written into the Secret." },
+  KeyRotated: {
+    meaning:
+      "A new key was issued and written into the Secret. The message has the reason of the rotation.",
+  },
+  KeyDisabled: { meaning: "A superseded or deleted key is disabled in the console." },
+  KeyDeleted: { meaning: "A superseded or deleted key is deleted in the console." },
+  SecretUpdated: { meaning: "The Secret was restored to its declared content, with the same key." },
+  StatusRebuilt: {
+    meaning:
+      "The status did not name the key in the Secret, for example after a restore. The operator read the key back.",
+  },
+  AttemptClosed: {
+    meaning: "It is clear that an interrupted attempt to issue a key did not leave a lost key.",
+  },
+  WorkloadRestarted: {
+    meaning: "A workload of `spec.rollout` was restarted, because the Secret has changed.",
+  },
+  Created: { meaning: "The operator created the account in the console." },
+  Imported: { meaning: "The operator manages an account that `spec.saId` names." },
+  Recovered: {
+    meaning: "The operator found the account that an interrupted attempt had created.",
+  },
+  Deleted: { meaning: "The ServiceAccount is deleted, and its account in the console too." },
+  Revoked: {
+    meaning:
+      "The ServiceAccount is deleted and its policies are unbound; the account stays in the console.",
+  },
+  Retained: {
+    meaning: "The ServiceAccount is deleted; its account in the console stays as it is.",
+  },
+  Released: {
+    meaning:
+      "The ServiceAccount is deleted, and nothing was left to clean up: the console does not have the account, or another object manages it.",
+  },
 } as const satisfies Record<string, Reason>;
 
 export const ofNormalStates = {

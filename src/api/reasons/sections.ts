@@ -3,7 +3,7 @@ import { ownEntry } from "../../util/own-entry.ts";
 import { ofAnyObject } from "./any-object.ts";
 import { ofConnections } from "./connections.ts";
 import { ofConsumers } from "./consumers.ts";
-import { ofNormalStates, ofWarnings } from "./events.ts";
+import { ofNormalEvents, ofNormalStates, ofWarnings } from "./events.ts";
 import { ofApiServerCalls, ofConsoleCalls } from "./failed-calls.ts";
 import { ofKeys } from "./keys.ts";
 import { ofPolicies } from "./policies.ts";
@@ -26,6 +26,7 @@ export const sections = [
   { title: "Answers of the console", reasons: ofConsoleCalls },
   { title: "Answers of the API server", reasons: ofApiServerCalls },
   { title: "Warnings among the events", reasons: ofWarnings },
+  { title: "Events that require no action", reasons: ofNormalEvents },
   { title: "No action required", reasons: ofNormalStates },
 ] as const satisfies readonly Section[];
 

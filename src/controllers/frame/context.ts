@@ -1,9 +1,10 @@
 import type { ConnectionSpec, Rights } from "../../api/connection.ts";
+import type { OperatorEvent } from "../../api/events.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { IamClient } from "../../iam/client/client.ts";
 import type { ExtraOperation } from "../../iam/endpoints.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { EventRecorder } from "../../kube/events/event-recorder.ts";
+import type { EventTarget } from "../../kube/events/event-recorder.ts";
 import type { KubeObject, ObjectKey, ResourceType } from "../../kube/resource.ts";
 import type { Store, StoreChange } from "../../kube/store/store.ts";
 import type { Metrics } from "../../observability/metrics.ts";
@@ -11,6 +12,7 @@ import type { Log } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
 import type { TenantMemory } from "../../util/tenant-memory.ts";
 import type { Clock } from "../../util/time.ts";
+import type { ConditionEvent } from "./rules/condition-events.ts";
 import type { Waiting } from "./rules/outcome.ts";
 
 export interface Caches {
@@ -86,12 +88,17 @@ export interface Connections<Console = ConsoleSession> {
   resolve(ref: ConnectionRef, namespace: string): Promise<ConnectionLookup<Console>>;
 }
 
+/** An EventRecorder for the events that the reference lists. */
+export interface ObjectEvents {
+  record(target: EventTarget, event: OperatorEvent | ConditionEvent): void;
+}
+
 /** Everything that a reconcile gets in addition to its object. */
 export interface Context {
   readonly kube: KubeClient;
   readonly caches: Caches;
   readonly connections: Connections<WithClient>;
-  readonly events: EventRecorder;
+  readonly events: ObjectEvents;
   readonly metrics: Metrics;
   readonly log: Log;
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 /** The single reconcile loop of all kinds: parse, observe, (next, step)*, report; also for deletions. */
+import { type OperatorEvent, toEvent } from "../../api/events.ts";
 import { isPlanOnly } from "../../api/plan-only.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import type { EventNote } from "../../kube/events/event-recorder.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Reconcile, Result, Run } from "../../runtime/result.ts";
 import { agreedClock } from "../../util/agreed-time.ts";
@@ -158,9 +158,9 @@ async function reconcileObject<K extends KindTypes>(
     : release(kind, object, [nothingCleanedUp(parsed.message)], run);
 }
 
-function nothingCleanedUp(message: string): EventNote {
+function nothingCleanedUp(message: string): OperatorEvent {
   const note = `The spec is not valid (${message}), so nothing was cleaned up in the console. The status listed what is there.`;
-  return { type: "Warning", reason: "CleanupIncomplete", action: "Delete", note };
+  return toEvent("CleanupIncomplete", "Delete", note);
 }
 
 async function isPlannedOnly<K extends KindTypes>(
@@ -279,7 +279,7 @@ async function carryOut<K extends KindTypes>(
 async function release<K extends KindTypes>(
   kind: KindController<K>,
   object: K["Object"],
-  events: readonly EventNote[],
+  events: readonly OperatorEvent[],
   run: RunContext<K>,
 ): Promise<Result> {
   await removeFinalizer(run, kind.type, object);

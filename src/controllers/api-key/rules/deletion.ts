@@ -3,6 +3,7 @@
  *
  * Keys that the operator cannot revoke stay valid until they expire: the last event names them.
  */
+import { toEvent } from "../../../api/events.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
@@ -80,7 +81,7 @@ function keysOf({ status: { current, superseded } }: ApiKeySnapshot) {
 function release(snapshot: ApiKeySnapshot, at: ClockReading): Released {
   const ids = liveKeyIds(snapshot, certainTime(at));
   const note = `Keys that stay valid until they expire: ${ids.join(", ")}.`;
-  const event = { type: "Warning", reason: "KeysNotRevoked", action: "Delete", note } as const;
+  const event = toEvent("KeysNotRevoked", "Delete", note);
   return { kind: "Released", events: ids.length === 0 ? [] : [event] };
 }
 

@@ -1,6 +1,8 @@
 /** The report of an ApiKey's run: status, conditions, events, and when to reconcile again. Pure. */
+
 import type { ApiKey, ApiKeyStatus } from "../../../api/api-key.ts";
 import { findCondition } from "../../../api/conditions.ts";
+import { toEvent } from "../../../api/events.ts";
 import { annotations } from "../../../api/meta.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import { type AgreedTime, certainTime, msUntil } from "../../../util/agreed-time.ts";
@@ -50,7 +52,7 @@ export function report(
   const isConverged = entry.status.consumers?.stale === 0;
   const { reason, message } = entry.readiness;
   const wasExpiring = findCondition(object.status?.conditions, "Ready")?.reason === EXPIRING_SOON;
-  const event = { type: "Warning", reason, action: "Reconcile", note: message } as const;
+  const event = toEvent(EXPIRING_SOON, "Reconcile", message);
   return {
     objects: [entry],
     events: reason === EXPIRING_SOON && !wasExpiring ? [{ object, event }] : [],

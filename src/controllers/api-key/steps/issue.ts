@@ -248,7 +248,6 @@ function stopped(progress: ApiKeyProgress, response: UnreadableResponse): ApiKey
     UNREADABLE_RESPONSE,
     "Issue",
     describeStop(response),
-    "Warning",
   );
 }
 
@@ -256,7 +255,7 @@ function withNewPair(progress: ApiKeyProgress, held: HeldPair): ApiKeyPerformed 
   const { spec, status } = progress.snapshot;
   const issued = withDone(withSnapshot(progress, { held }), { intentRecorded: undefined });
   return notesOn(held.pair, spec.expiresInDays, status).reduce<ApiKeyPerformed>(
-    (performed, { reason, note }) => withEvent(performed, reason, "Issue", note, "Warning"),
+    (performed, { reason, note }) => withEvent(performed, reason, "Issue", note),
     issued,
   );
 }

@@ -1,4 +1,5 @@
 /** Helpers that the steps of an ApiKey share. Pure. */
+import { type EventReason, toEvent } from "../../../api/events.ts";
 import { SpecError } from "../../frame/errors.ts";
 import {
   type ApiKeyDone,
@@ -41,11 +42,10 @@ export function readyAccount({ account }: ApiKeySnapshot): ReadyAccount {
 /** The progress after a step, with one more event about the object. */
 export function withEvent(
   { events = [], ...performed }: ApiKeyPerformed,
-  reason: string,
+  reason: EventReason,
   action: string,
   note: string,
-  type: "Normal" | "Warning" = "Normal",
 ): ApiKeyPerformed {
   const { object } = performed.snapshot;
-  return { ...performed, events: [...events, { object, event: { type, reason, action, note } }] };
+  return { ...performed, events: [...events, { object, event: toEvent(reason, action, note) }] };
 }

@@ -82,7 +82,7 @@ export function closeAttempt({
       const after = remembering(done, { recovery: undefined, vainAttempts });
       const note = `Attempt ${snapshot.status.attempt?.id} is closed: ${because}.`;
       return orphans.length > 0
-        ? withEvent(after, "KeyOrphaned", "Recover", note, "Warning")
+        ? withEvent(after, "KeyOrphaned", "Recover", note)
         : withEvent(after, "AttemptClosed", "Recover", note);
     },
   };
@@ -113,7 +113,7 @@ export const listKeysBeforeRestore: ApiKeyEffect<"ListKeysBeforeRestore", ApiKey
   after: ({ orphans }, _, listed) => {
     const note = `The API server was set back to a time before these keys were issued, and no Secret holds them: ${idsOf(orphans).join(", ")}.`;
     const after = remembering(listed, { keysBeforeRestore: [] });
-    return withEvent(after, "KeyOrphaned", "Recover", note, "Warning");
+    return withEvent(after, "KeyOrphaned", "Recover", note);
   },
 };
 
@@ -150,7 +150,7 @@ export function listLateKeys({
     after: (_, __, { late, listed }) =>
       late.reduce<ApiKeyPerformed>((performed, { keyId, attemptId }) => {
         const note = `Key ${keyId} appeared in the console after its attempt ${attemptId} was closed: the call took effect late or twice.`;
-        return withEvent(performed, "KeyOrphaned", "Recover", note, "Warning");
+        return withEvent(performed, "KeyOrphaned", "Recover", note);
       }, listed),
   };
 

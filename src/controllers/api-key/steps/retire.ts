@@ -54,7 +54,7 @@ export const endKey: ApiKeyEffect<"DisableKey" | "DeleteKey", KeyEnd | IamError>
         `Key ${keyId} is ${state.toLowerCase()} in the console.`,
       );
     const note = `The console answered ${answeredCall} for key ${keyId} with success, but does not show whether the key still works.`;
-    return withEvent(after, "OutcomeUnconfirmed", "Retire", note, "Warning");
+    return withEvent(after, "OutcomeUnconfirmed", "Retire", note);
   },
 };
 

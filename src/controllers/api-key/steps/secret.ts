@@ -128,7 +128,7 @@ export const renderSecret: ApiKeyEffect<"RenderSecret", Secret> = {
     const done = `Secret ${name} was restored to its declared content.`;
     return notKept === undefined
       ? withEvent(after, "SecretUpdated", "Render", done)
-      : withEvent(after, SECRET_NOT_KEPT, "Render", describeNotKept(name, notKept.what), "Warning");
+      : withEvent(after, SECRET_NOT_KEPT, "Render", describeNotKept(name, notKept.what));
   },
 };
 

@@ -1,7 +1,8 @@
 /** The report of a connection after a run. Pure. */
+
 import { isTrue, type Readiness } from "../../../api/conditions.ts";
 import type { ConnectionStatus } from "../../../api/connection.ts";
-import type { EventNote } from "../../../kube/events/event-recorder.ts";
+import { type OperatorEvent, toEvent } from "../../../api/events.ts";
 import { jittered } from "../../../util/jitter.ts";
 import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
@@ -88,12 +89,12 @@ function isKnownToAuthenticate(
 function clockEvents(
   before: ConnectionStatus | undefined,
   after: ConnectionStatus,
-): readonly EventNote[] {
+): readonly OperatorEvent[] {
   if (!isSkewed(after) || isSkewed(before)) return [];
   const { clockSkewSeconds = 0 } = after;
   const way = clockSkewSeconds > 0 ? "ahead of" : "behind";
   const note = `The console's clock is ${Math.abs(clockSkewSeconds)} seconds ${way} the operator's. The operator uses the time on which two of three clocks agree: its own, the API server's and the console's. Correct the wrong clock.`;
-  return [{ type: "Warning", reason: "ClockSkewed", action: "Authenticate", note }];
+  return [toEvent("ClockSkewed", "Authenticate", note)];
 }
 
 function isSkewed(status: ConnectionStatus | undefined): boolean {

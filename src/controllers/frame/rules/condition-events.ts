@@ -1,10 +1,10 @@
 /** Which changed conditions cause an event: the same for every kind. Pure. */
 import { type Condition, findCondition } from "../../../api/conditions.ts";
+import { MAX_NOTE } from "../../../api/events.ts";
 import type { EventNote } from "../../../kube/events/event-recorder.ts";
 
-/** The limit for an event's note, in characters. */
-const MAX_NOTE = 1_000;
-
+/** Repeats a condition, with its reason. */
+export type ConditionEvent = EventNote & { readonly isCondition: true };
 type Conditions = readonly Condition[] | undefined;
 
 /**
@@ -16,7 +16,7 @@ export function conditionEvents(
   before: Conditions,
   after: Conditions,
   warnings: readonly string[] = [],
-): readonly EventNote[] {
+): readonly ConditionEvent[] {
   const trouble =
     turned("Stalled", "True", before, after) ??
     ceasedToBeReady(before, after) ??
@@ -56,6 +56,6 @@ function recovery(before: Conditions, after: Conditions): Condition | undefined 
   return now?.status === "True" && wasInTrouble ? now : undefined;
 }
 
-function toEvent(type: EventNote["type"], { reason, message }: Condition): EventNote {
+function toEvent(type: ConditionEvent["type"], { reason, message }: Condition): ConditionEvent {
   return { type, reason, action: "Reconcile", note: message.slice(0, MAX_NOTE), isCondition: true };
 }

@@ -1,6 +1,7 @@
 /** The results of a kind's rules other than an action, and the outcomes of a run. */
+
 import type { Readiness } from "../../../api/conditions.ts";
-import type { EventNote } from "../../../kube/events/event-recorder.ts";
+import type { OperatorEvent } from "../../../api/events.ts";
 
 /** The object cannot be reconciled further until something else happens. */
 export interface Waiting {
@@ -33,7 +34,7 @@ export interface Settled {
 export interface Released {
   readonly kind: "Released";
   /** Recorded after the finalizer is removed. */
-  readonly events: readonly EventNote[];
+  readonly events: readonly OperatorEvent[];
 }
 
 /** Nothing is left to do, and an earlier call of the run has failed: the run fails with its error. */

@@ -7,13 +7,14 @@ import {
   removeCondition,
   setCondition,
 } from "../../../api/conditions.ts";
+import type { OperatorEvent } from "../../../api/events.ts";
 import type { IamObject } from "../../../api/meta.ts";
 import type { Plan } from "../../../api/plan.ts";
-import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import type { ResourceType } from "../../../kube/resource.ts";
 import { type AgreedTime, correctedTime } from "../../../util/agreed-time.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../../util/time.ts";
 import { cleanupCondition } from "./cleanup.ts";
+import type { ConditionEvent } from "./condition-events.ts";
 import { SUSPENDED } from "./obstacle.ts";
 
 export interface StatusWriteOptions {
@@ -54,7 +55,7 @@ export interface Report<State = unknown> {
 
 export interface EventOf {
   readonly object: ReportedObject;
-  readonly event: EventNote;
+  readonly event: OperatorEvent | ConditionEvent;
 }
 
 export interface ObjectReport<T extends ReportedObject = ReportedObject> {

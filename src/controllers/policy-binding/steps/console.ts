@@ -1,4 +1,5 @@
 /** listPolicies, syncBindings and listBindings for an account. */
+import { toEvent } from "../../../api/events.ts";
 import type { IamReader } from "../../../iam/client/reader.ts";
 import { IamError, isIamError } from "../../../iam/errors.ts";
 import { type Effect, notApplied, syncEffect } from "../../../iam/evidence.ts";
@@ -8,7 +9,6 @@ import { asSubmitted, isSpelledLike, otherSpellings } from "../../../util/spelli
 import { toIso8601 } from "../../../util/time.ts";
 import { toError } from "../../../util/to-error.ts";
 import { PartialFailure } from "../../frame/rules/outcome.ts";
-import type { EventOf } from "../../frame/rules/report.ts";
 import { plannedSync } from "../../planned-sync.ts";
 import { readEffect } from "../../read-effect.ts";
 import { isUsable, type UsableSnapshot, watchedSync } from "../rules/choose.ts";
@@ -97,9 +97,7 @@ export const syncBindings: BindingsEffect<"SyncBindings", IamError | Synced> = {
   after: (action, { snapshot, done }, answer) => {
     if (answer instanceof IamError) return { snapshot, done: { ...done, refusal: answer } };
     const { account } = usable(snapshot);
-    const { reason } = action;
-    const type = reason === "PoliciesSynced" ? "Normal" : "Warning";
-    const event = { type, reason, action: "SyncBindings", note: note(action, answer) } as const;
+    const event = toEvent(action.reason, "SyncBindings", note(action, answer));
     const { effect, respelled } = answer;
     const synced = { ...done, synced: effect, respelled };
     return { snapshot, done: synced, events: [{ object: account, event }] };
@@ -120,11 +118,9 @@ async function failAsNotApplied(
     notAppliedTime: notAppliedTime ?? toIso8601(run.clock.now()),
     ...(seen.readable ? { policyCount: seen.policyIds.length } : {}),
   });
-  const event = { type: "Warning", reason: error.code, action: "SyncBindings" } as const;
-  const events: readonly EventOf[] = [
-    { object: account, event: { ...event, note: `${error.message}. The call is repeated.` } },
-  ];
-  const told = notAppliedTime === undefined ? events : [];
+  const note = `${error.message}. The call is repeated.`;
+  const event = toEvent("ChangeNotApplied", "SyncBindings", note);
+  const told = notAppliedTime === undefined ? [{ object: account, event }] : [];
   throw new PartialFailure({ snapshot, done, events: told }, error);
 }
 

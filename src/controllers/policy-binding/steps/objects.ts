@@ -1,4 +1,5 @@
 /** Writes to the PolicyBindings of an account, and to the ServiceAccount itself. */
+import { type EventReason, toEvent } from "../../../api/events.ts";
 import { BINDINGS_FIELD_MANAGER } from "../../../api/meta.ts";
 import type { PolicyBinding } from "../../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
@@ -79,8 +80,8 @@ function releaseEvents(
   because: ReleaseCause,
 ): readonly EventOf[] {
   if (applied.length === 0) return [];
-  const warning = (reason: string, note: string) => [
-    warningOf(object, reason, "RemoveFinalizer", note),
+  const warning = (reason: EventReason, note: string) => [
+    { object, event: toEvent(reason, "RemoveFinalizer", note) },
   ];
   if (because === "Unconfirmed")
     return warning(
@@ -98,15 +99,6 @@ function releaseEvents(
     "PoliciesNotRevoked",
     `${why} These policies are still bound: ${listed(applied)}.`,
   );
-}
-
-function warningOf(
-  object: EventOf["object"],
-  reason: string,
-  action: string,
-  note: string,
-): EventOf {
-  return { object, event: { type: "Warning", reason, action, note: note.slice(0, 1_000) } };
 }
 
 /** Why policies stay bound. No entry if they are unbound or will be unbound. */
@@ -164,14 +156,13 @@ function withdrawalEvents(
   if (withdrawal === undefined || account.status?.bindings?.ungrantedTime !== undefined) return [];
   const { policyIds, until } = withdrawal;
   const note = `No grant of the connection matches this namespace any more. ${listed(policyIds)} will be unbound at ${toIso8601(until)}, unless a grant matches again.`;
-  return [warningOf(account, "GrantRemoved", "SyncBindings", note)];
+  return [{ object: account, event: toEvent("GrantRemoved", "SyncBindings", note) }];
 }
 
 function foreignEvents(account: ServiceAccount, policyIds: PolicySet): readonly EventOf[] {
   if (policyIds.length === 0) return [];
   const note = `${listed(policyIds)} bound outside the operator; kept (foreignPolicies: Keep).`;
-  const reason = "ForeignPoliciesFound";
-  return [{ object: account, event: { type: "Normal", reason, action: "SyncBindings", note } }];
+  return [{ object: account, event: toEvent("ForeignPoliciesFound", "SyncBindings", note) }];
 }
 
 function availabilityOf(snapshot: BindingsSnapshot): UsableAccount {

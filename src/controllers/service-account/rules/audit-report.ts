@@ -1,6 +1,7 @@
 /** Conditions and events about unmanaged keys. Pure. */
+
 import { isTrue } from "../../../api/conditions.ts";
-import type { EventNote } from "../../../kube/events/event-recorder.ts";
+import { toEvent } from "../../../api/events.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
 import type { EventOf, KindCondition } from "../../frame/rules/report.ts";
 import type { KeyAudit } from "./audit.ts";
@@ -57,8 +58,7 @@ export function auditEvents(
     .map(({ keyId, cluster }) => {
       const named = cluster === undefined ? "" : ` Its description names cluster ${cluster}.`;
       const note = `The console lists key ${keyId}, which no ApiKey names.${named} It was issued outside the operator, by a deleted ApiKey, or by a call that took effect late.`;
-      const event: EventNote = { type: "Warning", reason: "UnmanagedKey", action: "Audit", note };
-      return { object, event };
+      return { object, event: toEvent("UnmanagedKey", "Audit", note) };
     });
 }
 

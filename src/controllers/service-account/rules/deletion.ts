@@ -1,5 +1,5 @@
 /** Next step of an object that is being deleted. Every step can be repeated after a crash. Pure. */
-import type { EventNote } from "../../../kube/events/event-recorder.ts";
+import { type EventReason, toEvent } from "../../../api/events.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
 import { type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../../util/time.ts";
 import { ACCOUNT_REASON } from "../../account-standing.ts";
@@ -130,11 +130,7 @@ function nextWithAccount(
 }
 
 function retained(account: KnownAccount): Released {
-  return released(
-    "Normal",
-    "Retained",
-    `Left service account ${accountSummary(account)} as it is.`,
-  );
+  return released("Retained", `Left service account ${accountSummary(account)} as it is.`);
 }
 
 function managedByOther(
@@ -144,7 +140,6 @@ function managedByOther(
   return otherOwnerOf(saId, snapshot) === undefined
     ? undefined
     : released(
-        "Normal",
         "Released",
         `Service account ${saId} is managed by another object and stays as it is.`,
       );
@@ -215,7 +210,7 @@ function lateSync(
 }
 
 function releasedAsGone({ saId }: KnownAccount): Released {
-  return released("Normal", "Released", `The console no longer has service account ${saId}.`);
+  return released("Released", `The console no longer has service account ${saId}.`);
 }
 
 /** An account that is not the object's own stays unchanged. */
@@ -280,27 +275,23 @@ function cleanedUp(how: CleanUp, account: KnownAccount, snapshot: AccountSnapsho
     case "RetainNotGranted":
       if (boundByOperator(snapshot).length === 0) return retained(account);
       return released(
-        "Warning",
         how,
         `The grant of the connection does not allow to retain policies: ${nameAll(boundByOperator(snapshot))} were unbound. Otherwise service account ${summary} stays as it is.`,
       );
     case "Deleted":
-      return released("Normal", how, `Deleted service account ${summary}.`);
+      return released(how, `Deleted service account ${summary}.`);
     case "Revoked":
       return released(
-        "Normal",
         how,
         `Unbound every policy of service account ${summary}; the account itself stays in the console.`,
       );
     case "RevokeUnconfirmed":
       return released(
-        "Warning",
         "OutcomeUnconfirmed",
         `The console accepted a list without the policies of service account ${summary}, but its answer about the bound policies cannot be read: whether they are unbound is unknown. The account itself stays in the console.`,
       );
     case "DeleteUnconfirmed":
       return released(
-        "Warning",
         "OutcomeUnconfirmed",
         `The console accepted to delete service account ${summary}, but its answers do not show whether the account is deleted. Check it in the console.`,
       );
@@ -329,7 +320,6 @@ function retryOrGiveUp(
   const leftMs = cleanupDeadline(blockedSince(snapshot.object), now) - now;
   if (leftMs > 0) return { ...finding, afterMs: Math.min(RETRY_MS, leftMs) };
   return released(
-    "Warning",
     "CleanupIncomplete",
     `Gave up cleaning up in the console and left ${remainder(snapshot)}. Last reason: ${finding.message.slice(0, 400)}`,
   );
@@ -353,13 +343,11 @@ export function inUse(users: readonly string[]): Waiting {
 
 function leaveUnclear(saIds: readonly string[]): Released {
   return released(
-    "Warning",
     "CleanupIncomplete",
     `The status does not name the account, and the console does not show who created ${nameAll(saIds)}, which has the same name: it stays, with its policies. If it was created for this object, unbind them in the console.`,
   );
 }
 
-function released(type: EventNote["type"], reason: string, note: string): Released {
-  const event = { type, reason, action: "Delete", note: note.slice(0, 1_000) };
-  return { kind: "Released", events: [event] };
+function released(reason: EventReason, note: string): Released {
+  return { kind: "Released", events: [toEvent(reason, "Delete", note)] };
 }

@@ -1,4 +1,5 @@
 /** Accounts that were created for the object in addition to its own: a call took effect late or twice. Pure. */
+import { toEvent } from "../../../api/events.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { EventOf } from "../../frame/rules/report.ts";
@@ -53,9 +54,6 @@ export function orphanedAccountEvents(
         evidence === "Name"
           ? `The console lists service account ${saId} under the name of this object's account, and shows no descriptions: a creation may have taken effect late or twice, or another person or program created it. The operator never uses it. Find out which before you delete it.`
           : `The console lists service account ${saId}, which was also created for this object: a creation took effect late or twice. The operator never uses it. Delete the account in the console.`;
-      return {
-        object,
-        event: { type: "Warning", reason: "OrphanedAccount", action: "Audit", note },
-      };
+      return { object, event: toEvent("OrphanedAccount", "Audit", note) };
     });
 }

@@ -1,8 +1,9 @@
 /** The report of a ServiceAccount's run. Pure. */
+
 import { isDeepStrictEqual } from "node:util";
 import type { Readiness } from "../../../api/conditions.ts";
+import { toEvent } from "../../../api/events.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
-import type { EventNote } from "../../../kube/events/event-recorder.ts";
 import { type AgreedTime, correctedTime } from "../../../util/agreed-time.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
 import { findingOn } from "../../account-standing.ts";
@@ -211,9 +212,7 @@ const verbs = { Created: "Create", Imported: "Import", Recovered: "Recover" } as
 
 function eventsOf(became: AccountOrigin | undefined, { object, account }: AccountSnapshot) {
   if (became === undefined || account === undefined) return [];
-  const note = noteOn(became, account);
-  const event: EventNote = { type: "Normal", reason: became, action: verbs[became], note };
-  return [{ object, event }];
+  return [{ object, event: toEvent(became, verbs[became], noteOn(became, account)) }];
 }
 
 function noteOn(became: AccountOrigin, { saId, tpn }: KnownAccount): string {

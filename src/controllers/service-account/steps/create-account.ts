@@ -1,4 +1,5 @@
 /** Creates an account: records the intent, then makes the call that must not be repeated. */
+import { toEvent } from "../../../api/events.ts";
 import { clientIdentity } from "../../../connections/client-settings.ts";
 import { commitOutcome } from "../../../iam/errors.ts";
 import type { IamServiceAccount } from "../../../iam/model.ts";
@@ -109,8 +110,7 @@ function stopped(
   response: UnreadableResponse,
 ): Performed<AccountKind> {
   const { object } = snapshot;
-  const note = describeStop(response);
-  const event = { type: "Warning", reason: UNREADABLE_RESPONSE, action: "Create", note } as const;
+  const event = toEvent(UNREADABLE_RESPONSE, "Create", describeStop(response));
   return {
     snapshot: { ...snapshot, unreadableResponse: response },
     done,
