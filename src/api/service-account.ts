@@ -106,6 +106,10 @@ const status = z.object({
     .max(64)
     .optional()
     .meta({ description: "The account's status in the console." }),
+  describedCluster: z.string().max(63).optional().meta({
+    description:
+      "The cluster that the account's description names, if that is not this cluster. Unless the description was forged, the operator of that cluster created the account and may still manage it.",
+  }),
   origin: z
     .enum(["Created", "Imported"])
     .optional()

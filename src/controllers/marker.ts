@@ -79,6 +79,15 @@ const MARKER = new RegExp(
   `(?:^|[ (])k8s(?:@(${CLUSTER_NAME}))? ([^ #/]+)/([^ #/]+)#([0-9a-z-]+)\\)?$`,
 );
 
+/** The cluster that a description names, if it is another one than `cluster`. */
+export function otherClusterIn(
+  description: string,
+  cluster: string | undefined,
+): string | undefined {
+  const marker = markerOf(description);
+  return isOfOtherCluster(marker, cluster) ? marker?.cluster : undefined;
+}
+
 function markerText(key: ObjectKey, attempt: string, cluster = ""): string {
   return `k8s${cluster === "" ? "" : `@${cluster}`} ${keyText(key)}#${attempt}`;
 }

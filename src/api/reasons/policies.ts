@@ -53,7 +53,7 @@ export const ofPolicies = {
     meaning:
       "The account's policies were changed outside the operator and corrected five times within an hour. The operator pauses, so that two programs do not overwrite each other endlessly.",
     check:
-      "the console's audit log, for another operator, another cluster with the same account, or a script.",
+      "the message, which names another cluster if the account's description does, and the console's audit log, for another operator, another cluster with the same account, or a script.",
     fix: "Stop the other program, or set `foreignPolicies: Keep`.",
   },
 } as const satisfies Record<string, Reason>;

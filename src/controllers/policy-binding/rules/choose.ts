@@ -73,7 +73,7 @@ export function choose({ availability, bindings, live, state, now }: UsableSnaps
   // Revoking access is never delayed.
   const until =
     isDrift && !account.accessRevoked ? contendedUntil(state.corrections, now) : undefined;
-  const decision = until === undefined ? decided : contended(decided, input.live, until);
+  const decision = until === undefined ? decided : contended(decided, input, until);
   const { sync, blocked } = decision;
   return {
     input,
@@ -176,16 +176,20 @@ function expected({ account, bindings }: DecisionInput): PolicySet {
 
 function contended(
   decision: BindingsDecision,
-  live: LiveBindings,
+  { live, account: { describedCluster } }: DecisionInput,
   until: Instant,
 ): BindingsDecision {
+  const named =
+    describedCluster === undefined
+      ? ""
+      : ` The account's description names cluster ${describedCluster}, whose operator may change them.`;
   return {
     ...decision,
     sync: undefined,
     bound: live.readable ? live.policyIds : decision.bound,
     blocked: {
       reason: "Contended",
-      message: `The policies of this account keep being changed outside the operator: 5 corrections within an hour. The next correction follows at ${toIso8601(until)}.`,
+      message: `The policies of this account keep being changed outside the operator: 5 corrections within an hour.${named} The next correction follows at ${toIso8601(until)}.`,
     },
   };
 }

@@ -49,6 +49,8 @@ export interface BoundAccount {
   readonly created: boolean;
   readonly foreignPolicies: "Keep" | "Remove";
   readonly accessRevoked: boolean;
+  /** The other cluster that the account's description names. */
+  readonly describedCluster: string | undefined;
   readonly record: BindingsRecord;
   /** The policies of deleted PolicyBindings whose revocation was given up. */
   readonly unrevoked: PolicySet;
@@ -190,6 +192,7 @@ function toBound(
     created: origin === "Created",
     foreignPolicies: spec.foreignPolicies,
     accessRevoked: spec.access === "Revoked",
+    describedCluster: status.describedCluster,
     record: {
       ours: bindings?.policyIds,
       foreign: bindings?.foreignPolicyIds ?? [],

@@ -10,7 +10,7 @@ import { truncateList } from "../../../util/truncate-list.ts";
 import { ACCOUNT_REASON } from "../../account-standing.ts";
 import type { Waiting } from "../../frame/rules/outcome.ts";
 import { reconciling, stalled } from "../../frame/rules/waiting.ts";
-import { creatorOf, isOfObject, markerOf } from "../../marker.ts";
+import { creatorOf, isOfObject, markerOf, otherClusterIn } from "../../marker.ts";
 import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
 import type { AccountSnapshot, KnownAccount, ListedKeys } from "./snapshot.ts";
 
@@ -33,6 +33,7 @@ export function fromStatus(
     orgId: status.orgId ?? "",
     projectId: status.projectId,
     state: status.state,
+    describedCluster: status.describedCluster,
     origin: status.origin ?? "Created",
     consoleURL: status.consoleURL,
     liveKeyIds: status.liveKeyIds,
@@ -53,6 +54,7 @@ export function fromConsole(
     orgId: answer.orgId ?? known.orgId,
     projectId: answer.projectId ?? known.projectId,
     state: answer.status,
+    describedCluster: known.describedCluster,
     origin: known.origin,
     consoleURL: known.consoleURL,
     ...("keyIds" in answer ? listedKeys(answer) : keysOf(known)),
@@ -91,7 +93,9 @@ export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined
   if (answer === undefined) return undefined;
   if (answer.detail === undefined) return { finding: missing(snapshot) };
   const known = snapshot.account ?? expectedAccount(snapshot, "Imported");
-  const account = fromConsole(answer.detail, { ...known, consoleURL: consoleURLOf(snapshot) });
+  const describedCluster = otherClusterIn(answer.detail.description ?? "", snapshot.clusterName);
+  const consoleURL = consoleURLOf(snapshot);
+  const account = fromConsole(answer.detail, { ...known, describedCluster, consoleURL });
   const finding =
     snapshot.spec.saId === undefined
       ? createdMismatch(answer.detail, snapshot)

@@ -61,6 +61,7 @@ export function expectedAccount(
     tpn: undefined,
     orgId,
     projectId: projectId === "" ? undefined : projectId,
+    describedCluster: undefined,
     origin,
     consoleURL: consoleURLOf(snapshot),
     liveKeyIds: undefined,

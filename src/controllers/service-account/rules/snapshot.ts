@@ -95,6 +95,8 @@ export interface KnownAccount {
   readonly orgId: string;
   readonly projectId: string | undefined;
   readonly state: string | undefined;
+  /** The other cluster that its description names, when last read. */
+  readonly describedCluster: string | undefined;
   readonly origin: "Created" | "Imported";
   /** Origin of the console in which it was found. */
   readonly consoleURL: string | undefined;

@@ -19,6 +19,7 @@ export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
     created: true,
     foreignPolicies: "Keep",
     accessRevoked: false,
+    describedCluster: undefined,
     record: { ours: undefined, foreign: [], left: [], respelled: [], revocationSubmitted: false },
     unrevoked: [],
     withdrawn: [],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
+import { choose, isUsable } from "../../../../src/controllers/policy-binding/rules/choose.ts";
 import { next } from "../../../../src/controllers/policy-binding/rules/next.ts";
 import { report } from "../../../../src/controllers/policy-binding/rules/report.ts";
 import type {
@@ -83,6 +84,15 @@ const corrected = withState({ corrections: [1, 2, 3, 4, 5].map((ago) => NOW - ag
 const foreignAgain = { source: "Server", live: { readable: true, policyIds: ["f"] } } as const;
 const revokedBefore = account({ ...recorded([]), accessRevoked: true });
 const vanished = withState({ vanished: { ids: ["f"], since: NOW - 5_000 } });
+
+test("after five corrections, the message names the cluster that the account's description names", () => {
+  const messageFor = (describedCluster: string | undefined) => {
+    const contended = seen({ ...kept, describedCluster }, ["p1"], { ...server, ...corrected });
+    return isUsable(contended) ? choose(contended).decision.blocked?.message : undefined;
+  };
+  expect(messageFor("blue")).toContain("names cluster blue, whose operator may change them.");
+  expect(messageFor(undefined)).toContain("5 corrections within an hour. The next");
+});
 
 /** The kind of step, or what it has to be like. */
 type Case = [string, BindingsSnapshot, string | object, BindingsDone?];

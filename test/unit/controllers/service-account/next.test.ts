@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Settled, Waiting } from "../../../../src/controllers/frame/rules/outcome.ts";
 import { stalled } from "../../../../src/controllers/frame/rules/waiting.ts";
 import { attemptId, describeAccount } from "../../../../src/controllers/marker.ts";
+import { judgeAnswer } from "../../../../src/controllers/service-account/rules/account.ts";
 import { next } from "../../../../src/controllers/service-account/rules/next.ts";
 import type { AccountAction } from "../../../../src/controllers/service-account/rules/snapshot.ts";
 import type { IamServiceAccount } from "../../../../src/iam/model.ts";
@@ -179,6 +180,18 @@ test("an account of another cluster is said to be one as far as its description 
   const named = said({ clusterName: "green", spec: { name: accountName } }, "blue");
   expect(named).toContain("The description names cluster blue. Delete this ServiceAccount");
   expect(said({ clusterName: "green" })).toBe("RecordAccount");
+});
+
+test("an account remembers the other cluster that its description names", () => {
+  const seenIn = (clusterName: string | undefined, cluster?: string) => {
+    const description = describeAccount("builds", key, attempt.id, cluster);
+    const { account, answer } = looked({ description });
+    return judgeAnswer(snapshotOf({ account, answer, clusterName }))?.account?.describedCluster;
+  };
+  expect(seenIn("green", "blue")).toBe("blue");
+  expect(seenIn(undefined, "blue")).toBe("blue");
+  expect(seenIn("blue", "blue")).toBeUndefined();
+  expect(seenIn("blue")).toBeUndefined();
 });
 
 test("the status names the account, whatever cluster its description names", () => {

@@ -60,6 +60,7 @@ export const account: KnownAccount = {
   orgId: "org-1",
   projectId: "prj-1",
   state: "active",
+  describedCluster: undefined,
   origin: "Created",
   consoleURL: "https://console.example.com",
   liveKeyIds: ["sak_1"],
