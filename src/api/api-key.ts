@@ -28,6 +28,19 @@ import { SECRET_PATTERN, secretVariables, TEMPLATE_PATTERN } from "./secret-vari
 const keyId = z.string().max(256).meta({ description: "The key's identifier in the console." });
 const issueTime = timestamp.meta({ description: "When the issuing call was made." });
 const expirationTime = timestamp.meta({ description: "When the key expires." });
+/** The account of a key. Absent in statuses that were not written by the operator. */
+const keyAccount = {
+  serviceAccount: z
+    .string()
+    .max(253)
+    .optional()
+    .meta({ description: "The ServiceAccount that the key was issued for." }),
+  saId: z
+    .string()
+    .max(256)
+    .optional()
+    .meta({ description: "Identifier of the key's account in the console." }),
+};
 
 /** The maximum number of superseded keys, and of orphaned keys, in a status. */
 export const MAX_LISTED_KEYS = 1_000;
@@ -246,7 +259,10 @@ const rollout = withRule(
 });
 
 const anySpec = z.object({
-  serviceAccountRef: localRef.meta({ description: "The ServiceAccount to issue for. Immutable." }),
+  serviceAccountRef: localRef.meta({
+    description:
+      "The ServiceAccount to issue for. If it changes, a key is issued for the new account and replaces the key in the Secret; the earlier key is superseded.",
+  }),
   description: description.optional(),
   expiresInDays: z.int().min(1).max(3_650).default(90).meta({
     description: "The key's lifetime in days: 1 to 3650. The console recommends at most 90.",
@@ -291,11 +307,12 @@ const status = z.object({
         description: "When the console first accepted the key pair.",
       }),
       revision: z.int().min(1).meta({ description: "Counts the keys of this object, from 1." }),
+      ...keyAccount,
     })
     .optional()
     .meta({ description: "The key in the Secret." }),
   pending: z
-    .object({ keyId, expirationTime })
+    .object({ keyId, expirationTime, ...keyAccount })
     .optional()
     .meta({ description: "A new key in the pending Secret NAME-next, not delivered yet." }),
   renewalTime: timestamp.optional().meta({ description: "When the key is due for renewal." }),
@@ -345,6 +362,7 @@ const status = z.object({
         description:
           "The account's keys before the attempt; absent if the console does not list keys.",
       }),
+      ...keyAccount,
     })
     .optional()
     .meta({ description: "Internal. A recorded attempt to issue a key that is not closed yet." }),
@@ -373,6 +391,7 @@ const status = z.object({
       stateTime: timestamp.optional().meta({
         description: "When the operator revoked the key.",
       }),
+      ...keyAccount,
     }),
     MAX_LISTED_KEYS,
   )
@@ -391,6 +410,7 @@ const status = z.object({
         description:
           "True if the key appeared in the console after its attempt was closed, so that the expiry is an estimate.",
       }),
+      ...keyAccount,
     }),
     MAX_LISTED_KEYS,
   )
@@ -445,12 +465,6 @@ export const apiKeyKind = defineKind({
   status,
   maxNameLength: 63,
   rules: [
-    {
-      at: "spec.serviceAccountRef",
-      field: "name",
-      rule: "self.name == oldSelf.name",
-      message: "is immutable; delete this ApiKey and create a new one",
-    },
     {
       at: "spec",
       field: "secret.name",

@@ -29,6 +29,8 @@ export const annotations = {
   /** As JSON. */
   templateNames: `${GROUP}/template-names`,
   pairHash: `${GROUP}/pair-hash`,
+  /** ServiceAccount and saId of the key's account, as NAME/SA-ID. The hash of the pair covers it. */
+  account: `${GROUP}/account`,
   previousKeyId: `${GROUP}/previous-key-id`,
   previousPairHash: `${GROUP}/previous-pair-hash`,
   attempt: `${GROUP}/attempt`,

@@ -58,7 +58,12 @@ export const annotationHelp: Readonly<Record<keyof typeof annotations, MetadataH
   pairHash: {
     setBy: "Internal",
     on: "Secret",
-    meaning: "Short hash that shows whether an edit changed only half of the pair.",
+    meaning: "Short hash that shows whether an edit changed only half of the pair, or its account.",
+  },
+  account: {
+    setBy: "Internal",
+    on: "Secret",
+    meaning: "The account of the key, as ServiceAccount and `saId`.",
   },
   previousPairHash: {
     setBy: "Internal",

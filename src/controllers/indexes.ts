@@ -1,8 +1,8 @@
 /** Index names; each index maps an object to the text after the arrow. */
 export const indexes = {
-  /** ApiKey, PolicyBinding → `namespace/name` of their ServiceAccount. */
+  /** PolicyBinding → `namespace/name` of its ServiceAccount; ApiKey → of those that its spec names and its keys belong to. */
   serviceAccount: "serviceAccount",
-  /** ApiKey with an open attempt → `namespace/name` of its ServiceAccount. */
+  /** ApiKey with an open attempt → `namespace/name` of the ServiceAccount that it issues for. */
   openAttempt: "openAttempt",
   /** ApiKey whose Secret has a different name than the ApiKey → `namespace/name` of the Secret. */
   secretName: "secretName",

@@ -1,5 +1,6 @@
 /** A life of an ApiKey on a real API server: made, replaced, ended, deleted. Both servers are real; only the time is moved. */
 import { afterEach, expect, test } from "vitest";
+import { apiKeyType, serviceAccountType } from "../../src/controllers/resource-types.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
 import { HOUR } from "../../src/util/time.ts";
 import { EXTRA_CALLS } from "../real-world/extra-calls.ts";
@@ -75,6 +76,60 @@ test("a key is issued, switched to, and after the overlap the old one is disable
   await world.isGone("ApiKey", "key");
   expect(world.iam.world.keys.size).toBe(0);
   expect(await world.secret("key")).toBeUndefined();
+});
+
+test("a key moves to another account while a workload uses its Secret, and the old account loses its permissions", async () => {
+  await opened({ extraCalls: EXTRA_CALLS });
+  const bind = async (account: string) => {
+    const spec = { serviceAccountRef: { name: account }, policyIds: ["pol-read"] };
+    await world.apply("PolicyBinding", account, spec);
+    await world.ready("PolicyBinding", account);
+  };
+  await bind("ci");
+  await world.apiKey("key", {
+    secret: { data: { keyId: "${keyId}", secret: "${secret}", saId: "${saId}" } },
+  });
+  await world.ready("ApiKey", "key");
+  const { keyId: old = "", saId: former } = await world.entries("key");
+
+  await world.serviceAccount("ci-2");
+  const next = await world.saIdOf("ci-2");
+  const patch = { spec: { serviceAccountRef: { name: "ci-2" } } };
+  const key = { namespace: world.namespace, name: "key" };
+  await world.kube.mergePatch(apiKeyType, key, patch);
+  // Without policies of the new account, nothing changes.
+  const { status: waiting } = await world.condition("ApiKey", "key", "IssuanceAllowed", "False");
+  expect(JSON.stringify(waiting)).toContain("ServiceAccount ci-2");
+  expect((await world.entries("key")).keyId).toBe(old);
+  await bind("ci-2");
+
+  const failures: string[] = [];
+  const tpnOf = (saId = "") => world.iam.world.accounts.get(saId)?.tpn ?? "";
+  await world.until("a key of the other account", async () => {
+    const { keyId = "", secret = "", saId } = await world.entries("key");
+    const works = world.iam.world.isPair(keyId, secret) && isAlive(keyId);
+    if (!works || world.iam.world.boundTo(tpnOf(saId)).length === 0) failures.push(keyId);
+    if (world.iam.world.keys.get(keyId)?.saId !== saId) failures.push(`${keyId} of ${saId}`);
+    return saId === next;
+  });
+  expect(failures).toEqual([]);
+  await world.ready("ApiKey", "key");
+  const { status } = await world.get("ApiKey", "key");
+  expect(status?.current).toMatchObject({ serviceAccount: "ci-2", saId: next });
+  expect(status?.superseded).toMatchObject([{ keyId: old, serviceAccount: "ci", saId: former }]);
+
+  advance(25 * HOUR);
+  await world.reconcile("ApiKey", "key", "after the overlap");
+  await world.until("the end", async () => (await stateOf(old)) === "Deleted");
+  expect(await world.holdsLivePair("key")).toBe(true);
+  await world.kube.mergePatch(
+    serviceAccountType,
+    { namespace: world.namespace, name: "ci" },
+    { spec: { access: "Revoked" } },
+  );
+  await world.condition("ServiceAccount", "ci", "AccessRevoked", "True");
+  expect(world.iam.world.boundTo(tpnOf(former))).toEqual([]);
+  expect(world.iam.world.boundTo(tpnOf(next))).toEqual(["pol-read"]);
 });
 
 test("a Secret with a type that the API server would refuse costs no key", async () => {

@@ -28,6 +28,7 @@ const quickTiming: Timing = {
   keyCheckMs: 700,
   longestKeyCheckMs: 3_000,
   regularCheckMs: 3_000,
+  formerAccountPatienceMs: 3_000,
   deletionPatienceMs: 3_000,
 };
 

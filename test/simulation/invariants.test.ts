@@ -578,6 +578,33 @@ const byTime: readonly Planting[] = [
     },
   ],
   [
+    "S5 key accounts",
+    "a key in a status without its account",
+    (stage) => delivered(stage, { saId: null }),
+  ],
+  [
+    "S5 managed",
+    "the key of an ApiKey among those that no ApiKey names",
+    async (stage) => {
+      readyAccount(stage);
+      const { keyId } = await delivered(stage);
+      const unmanagedKeys = [{ keyId, observedTime: stage.time() }];
+      stage.status(serviceAccountType, "ci-bot", { unmanagedKeys });
+    },
+  ],
+  [
+    "S21 permissions stay",
+    "a key of an account without policies in place of one that has some",
+    async (stage) => {
+      await delivered(stage);
+      stage.console.replaceBindings(stage.account.tpn, ["pol-read"]);
+      const other = stage.console.createAccount({ ...stage.account, name: "other" });
+      const issued = stage.console.issueKey(other.saId, { description: "", expiresInDays: 90 });
+      const stringData = { keyId: issued.key.keyId, secret: issued.secret };
+      stage.asOperator(() => stage.world.patch(secretType, "ci", { stringData }));
+    },
+  ],
+  [
     "L6 deletion",
     "a deletion that does not end",
     async (stage) => {

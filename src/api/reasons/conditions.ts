@@ -140,6 +140,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         "Verifying",
         "KeyRefused",
         "WaitingForPeer",
+        "PermissionsMissing",
+        "WaitingForWindow",
       ],
       "The Secret holds a valid key pair that the console accepts.",
     ),
@@ -170,6 +172,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         "NamespaceBudgetExceeded",
         "IssuanceFailing",
         "TooManyLiveKeys",
+        "PermissionsMissing",
       ],
     },
     {

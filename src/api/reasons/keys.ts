@@ -149,6 +149,21 @@ export const ofKeys = {
     meaning: "A key is needed because the key in use expired.",
     fix: "See [ExpiringSoon](#expiringsoon) for the possible causes.",
   },
+  AccountChanged: {
+    meaning:
+      "A key is needed because `spec.serviceAccountRef` names another ServiceAccount than the key in use belongs to.",
+  },
+  PermissionsMissing: {
+    meaning:
+      "`spec.serviceAccountRef` names another ServiceAccount, and a key of its account would take permissions from the consumers. They keep the key in use until the policies of the new account are bound.",
+    check: "the PolicyBindings and `spec.access` of the new ServiceAccount.",
+    fix: "Create PolicyBindings for the new ServiceAccount, and wait until they are Ready. To stay with the earlier account, change `spec.serviceAccountRef` back.",
+  },
+  WaitingForWindow: {
+    meaning:
+      "`spec.serviceAccountRef` names another ServiceAccount, and a key of its account replaces the key in use when the next window of `rotation.windows` opens.",
+    fix: "Wait, or request the rotation now: `kubectl iam rotate`.",
+  },
   RotationDue: { meaning: "A key is needed because it is time to renew the key." },
   RotationRequested: {
     meaning:

@@ -4,6 +4,7 @@ import { keyOf, keyText } from "../../kube/resource.ts";
 import { keep } from "../../util/kept.ts";
 import type { NamespaceIssues } from "./namespace-issues.ts";
 import type { HeldPair } from "./rules/snapshot.ts";
+import type { KeyAccount } from "./secret/pair.ts";
 import type { WaitingLine } from "./waiting-line.ts";
 
 export interface IssueCoordination {
@@ -15,10 +16,13 @@ export interface IssueCoordination {
   readonly heldPairs: Map<string, HeldPair>;
 }
 
-/** Identifies the service account of an ApiKey in the cluster. */
-export function accountKeyOf({ metadata: { namespace = "" }, spec }: ApiKey): string {
+/** Identifies the service account of a key in the cluster; without a key, the account for which keys are issued. */
+export function accountKeyOf(
+  { metadata: { namespace = "" }, spec }: ApiKey,
+  { serviceAccount }: KeyAccount = {},
+): string {
   // A stored object may be older than its schema.
-  return `${namespace}/${spec?.serviceAccountRef?.name ?? ""}`;
+  return `${namespace}/${serviceAccount ?? spec?.serviceAccountRef?.name ?? ""}`;
 }
 
 /** Identifies an ApiKey in the cluster. */

@@ -175,7 +175,7 @@ function notifyWhenForgotten({ caches }: Context, { attempts, line }: IssueCoord
       now?.status?.attempt === undefined &&
       !attempts.isExplained(before.id)
     )
-      line.notify(accountKeyOf(old as ApiKey));
+      line.notify(accountKeyOf(old as ApiKey, before));
   });
 }
 

@@ -4,8 +4,8 @@ import type { AccessParts } from "../access-watches.ts";
 import type { ConsumersView } from "../consumers-board.ts";
 import { defineModule } from "../frame/kind-module.ts";
 import { indexes } from "../indexes.ts";
+import { accountIndex, openAttemptIndex } from "../key-accounts.ts";
 import { accountOf, connectionResource } from "../queue-resources.ts";
-import { accountKey, indexedAs } from "../refs.ts";
 import { apiKeyType } from "../resource-types.ts";
 import { createApiKeyController } from "./controller.ts";
 import type { DeletedIssues } from "./deleted-issues.ts";
@@ -24,10 +24,9 @@ export const apiKeys = defineModule<ApiKey, ApiKeyParts>({
   type: apiKeyType,
   cache: {
     indexes: {
-      [indexes.serviceAccount]: (apiKey) => indexedAs(accountKey(apiKey)),
+      [indexes.serviceAccount]: accountIndex,
       [indexes.secretName]: secretNameIndex,
-      [indexes.openAttempt]: (apiKey) =>
-        apiKey.status?.attempt === undefined ? [] : indexedAs(accountKey(apiKey)),
+      [indexes.openAttempt]: openAttemptIndex,
     },
   },
   watches: apiKeyWatches,

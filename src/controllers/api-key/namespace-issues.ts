@@ -85,14 +85,15 @@ function batchesIn(
   namespace: string,
   now: Instant,
 ): readonly Batch[] {
-  return caches
+  const apiKeys = caches
     .of(serviceAccountType)
     .byIndex(indexes.connection, connection)
     .filter(({ metadata }) => metadata.namespace === namespace)
     .flatMap((account) =>
       caches.of(apiKeyType).byIndex(indexes.serviceAccount, keyText(keyOf(account))),
-    )
-    .flatMap((apiKey) => batchesOf(apiKey, now));
+    );
+  // An ApiKey can have keys of several accounts.
+  return [...new Set(apiKeys)].flatMap((apiKey) => batchesOf(apiKey, now));
 }
 
 /** The issues that a status reports. If they are too many for it: the earlier keys that it lists. */

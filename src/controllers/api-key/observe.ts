@@ -1,7 +1,10 @@
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
+import { findCondition } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import { parseStoredSpec } from "../../api/parse-spec.ts";
+import type { PolicyBinding } from "../../api/policy-binding.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
+import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import { type AgreedTime, correctedTime, readTime } from "../../util/agreed-time.ts";
 import { type Instant, MINUTE, parseDuration, parseInstant } from "../../util/time.ts";
 import { isUsable, whyKeysFail } from "../account-standing.ts";
@@ -13,13 +16,16 @@ import { PartialFailure } from "../frame/rules/outcome.ts";
 import { requestToken } from "../frame/rules/request.ts";
 import { reconciling } from "../frame/rules/waiting.ts";
 import { settleAll } from "../frame/settle-all.ts";
+import { indexes } from "../indexes.ts";
+import { accountInUse as accountInUseOf, movesTo } from "../key-accounts.ts";
 import { hasHadItsTurn } from "../new-account.ts";
 import { provenElsewhere } from "../proven-elsewhere.ts";
-import { serviceAccountType } from "../resource-types.ts";
+import { policyBindingType, serviceAccountType } from "../resource-types.ts";
 import type { IssueCoordination } from "./attempts.ts";
 import type { NamespaceIssues } from "./namespace-issues.ts";
 import { lateKeysOf, unsettledPeerOf } from "./peers.ts";
 import { type KnownOfKey, listedSecrets, readSecret, secretKeyOf } from "./read-secret.ts";
+import { accountOf, isOfSpec, withKnownAccounts } from "./rules/accounts.ts";
 import { withCorrectedTimes } from "./rules/corrected-times.ts";
 import { withoutReserved } from "./rules/reserved-metadata.ts";
 import {
@@ -32,6 +38,8 @@ import {
 } from "./rules/snapshot.ts";
 import { type KeyStatus, keyStatusCodec } from "./rules/status.ts";
 import { deletedAccount, inactiveAccount, type UnusableAccount } from "./rules/unusable-account.ts";
+import type { KeyAccount } from "./secret/pair.ts";
+import { pairIn } from "./secret/view.ts";
 import { otherClaimOn } from "./secret-claims.ts";
 
 /** Longer than the operator needs for a thousand new accounts. */
@@ -49,41 +57,55 @@ export async function observe(
   consumers: ConsumersView,
 ): Promise<ApiKeySnapshot> {
   const self = identityOf(object);
-  const stored = withMemory(keyStatusCodec.decode(object.status), run.state);
+  const { name } = spec.serviceAccountRef;
+  const account = await readAccount(run, self, name, coordination.namespaceIssues);
+  const decoded = withMemory(keyStatusCodec.decode(object.status), run.state);
+  const stored = account.kind === "Ready" ? withKnownAccounts(decoded, account, name) : decoded;
   const held = coordination.heldPairs.get(self.uid);
-  const account = await readAccount(
-    run,
-    self,
-    spec.serviceAccountRef.name,
-    coordination.namespaceIssues,
+  const { resourceVersion } = object.status?.content ?? {};
+  const { secrets, error } = await observeSecrets(run, self, spec, {
+    status: stored,
+    held,
+    resourceVersion,
+  }).then(
+    (found) => ({ secrets: found, error: undefined }),
+    (cause: unknown) => ({ secrets: unreadSecrets(stored), error: cause }),
   );
-  const snapshotWith = (secrets: ObservedSecrets): ApiKeySnapshot => ({
+  const pairs = [held?.pair, pairIn(secrets.target), pairIn(secrets.staging)];
+  const keys = [stored.current, stored.attempt, ...stored.superseded, ...stored.orphaned];
+  const accounts = { account, spec };
+  const otherAccounts = await readOtherAccounts([...keys, ...pairs], accounts, self, run);
+  const inUse = accountOf(stored.current, { ...accounts, otherAccounts });
+  const ready = [account, inUse].filter((each) => each.kind === "Ready");
+  const snapshot: ApiKeySnapshot = {
     ...(run.state ?? nothingRemembered),
     object,
     self,
-    ...(account.kind === "Ready" ? withoutReserved(spec, account) : { spec }),
-    // The console's clock is known only if the account is ready.
-    status: account.kind === "Ready" ? withCorrectedTimes(stored, readTime(run.clock)) : stored,
+    ...withoutReserved(spec, ready),
+    // The console's clock is known only if an account is ready.
+    status: ready.length > 0 ? withCorrectedTimes(stored, readTime(run.clock)) : stored,
     account,
+    otherAccounts,
+    missingPermissions: movesTo(object, name)
+      ? missingPermissions(self, name, object, run)
+      : undefined,
     ...secrets,
     otherClaim: otherClaimOn(object, run.caches),
     held,
-    lateKeys: lateKeysOf(object, spec, run),
+    lateKeys: lateKeysOf(object, run),
     unsettledPeer: unsettledPeerOf(object, spec, run, coordination.attempts),
     consumers: { mode: consumers.mode, known: consumers.of(self.uid) },
     isPlanned: run.isPlan,
     secretsAreWatched: run.caches.secrets.isWatched,
-  });
-  const known = { status: stored, held, resourceVersion: object.status?.content?.resourceVersion };
-  try {
-    return snapshotWith(await observeSecrets(run, self, spec, known));
-  } catch (error) {
-    // What the status says of them is all that is known.
-    const keyId = stored.current?.keyId ?? "";
-    const unread = { kind: "Unread", keyId, previousKeyId: undefined } as const;
-    const snapshot = snapshotWith({ target: unread, staging: unread });
-    throw new PartialFailure({ snapshot, done: {} }, error);
-  }
+  };
+  if (error !== undefined) throw new PartialFailure({ snapshot, done: {} }, error);
+  return snapshot;
+}
+
+/** What the status says of them is all that is known. */
+function unreadSecrets({ current }: KeyStatus): ObservedSecrets {
+  const unread = { kind: "Unread", keyId: current?.keyId ?? "", previousKeyId: undefined } as const;
+  return { target: unread, staging: unread };
 }
 
 type ObservedSecrets = Pick<ApiKeySnapshot, "target" | "staging">;
@@ -126,23 +148,63 @@ async function observeSecrets(
   return { target, staging };
 }
 
+/** By saId: the accounts of keys that do not belong to the account of the spec. */
+async function readOtherAccounts(
+  keys: readonly (KeyAccount | undefined)[],
+  of: Pick<ApiKeySnapshot, "account" | "spec">,
+  self: ApiKeyIdentity,
+  run: ApiKeyReading,
+): Promise<ReadonlyMap<string, ReadyAccount | UnusableAccount>> {
+  const others = new Map<string, ReadyAccount | UnusableAccount>();
+  for (const { serviceAccount: name, saId } of keys.filter((key) => key !== undefined)) {
+    if (name === undefined || saId === undefined || others.has(saId)) continue;
+    if (isOfSpec({ serviceAccount: name, saId }, of)) continue;
+    const account = await readOtherAccount({ namespace: self.namespace, name }, saId, self, run);
+    if (account !== undefined) others.set(saId, account);
+  }
+  return others;
+}
+
+/** `undefined` if another account has taken the place of the key's account. */
+async function readOtherAccount(
+  key: ObjectKey,
+  saId: string,
+  { deletingSince }: ApiKeyIdentity,
+  run: ApiKeyReading,
+): Promise<ReadyAccount | UnusableAccount | undefined> {
+  const object = run.caches.of(serviceAccountType).get(key);
+  if (object?.status?.saId !== saId) return undefined;
+  const ended = deletingSince === undefined ? endedAccount(object) : undefined;
+  return ended ?? readUsable(run, object, isKnown(object));
+}
+
 async function readAccount(
-  { caches, connections, clock }: ApiKeyReading,
+  run: ApiKeyReading,
   { namespace, deletingSince }: ApiKeyIdentity,
   name: string,
   issues: NamespaceIssues,
 ): Promise<ReadyAccount | UnusableAccount> {
-  const object = caches.of(serviceAccountType).get({ namespace, name });
+  const object = run.caches.of(serviceAccountType).get({ namespace, name });
   if (object === undefined)
     return reconciling(
       "ServiceAccountNotFound",
       `ServiceAccount ${name} does not exist in this namespace; create it.`,
     );
-  const spec = parseStoredSpec(serviceAccountKind, object);
   // The keys of a deleted ApiKey are revoked even while the account is being deleted.
   const usable = deletingSince === undefined ? takesKeys(object) : isKnown(object);
   const ended = usable ? undefined : endedAccount(object);
-  if (ended !== undefined) return ended;
+  return ended ?? readUsable(run, object, usable, issues);
+}
+
+/** Only the account for which keys are issued needs the issues of its namespace. */
+async function readUsable(
+  { connections, clock }: ApiKeyReading,
+  object: ServiceAccount,
+  usable: boolean,
+  issues?: NamespaceIssues,
+): Promise<ReadyAccount | UnusableAccount> {
+  const { name, namespace = "" } = object.metadata;
+  const spec = parseStoredSpec(serviceAccountKind, object);
   if (!spec.ok || !usable)
     return {
       ...reconciling(
@@ -158,7 +220,7 @@ async function readAccount(
   if (elsewhere !== undefined) return reconciling("ServiceAccountNotReady", elsewhere);
   const connection = connectionKey(connectionRef, namespace);
   const at = readTime(clock);
-  const issued = () => issues.count(connection, namespace, at);
+  const issued = issues && (() => issues.count(connection, namespace, at));
   return { ...readyAccount(object, found.access, at, issued), connection };
 }
 
@@ -166,7 +228,7 @@ function readyAccount(
   { status }: ServiceAccount,
   { session, extraCalls, spec: connection, grant }: ConnectionAccess,
   at: AgreedTime,
-  issued: () => number,
+  issued: (() => number) | undefined,
 ): Omit<ReadyAccount, "connection"> {
   const { saId = "", tpn = "", orgId, projectId } = status ?? {};
   return {
@@ -192,12 +254,45 @@ function readyAccount(
     maxExpiresInDays: grant.maxExpiresInDays,
     allowedSecretMetadata: connection.allowedSecretMetadata,
     namespaceIssues:
-      grant.maxIssuesPerDay === undefined
+      grant.maxIssuesPerDay === undefined || issued === undefined
         ? undefined
         : { most: grant.maxIssuesPerDay, count: issued() },
+    listsKeys: status?.keyCount !== undefined,
     canDisableKeys: extraCalls.has("disableKey"),
     canDeleteKeys: extraCalls.has("deleteKey"),
   };
+}
+
+/** Why consumers would lose permissions by a key of the ServiceAccount, as far as its status and PolicyBindings show. */
+function missingPermissions(
+  { namespace }: ApiKeyIdentity,
+  name: string,
+  apiKey: ApiKey,
+  { caches }: Pick<ApiKeyReading, "caches">,
+): string | undefined {
+  const accounts = caches.of(serviceAccountType);
+  const account = accounts.get({ namespace, name });
+  if (account?.spec.access === "Revoked") return "its spec.access is Revoked";
+  const bindings = caches
+    .of(policyBindingType)
+    .byIndex(indexes.serviceAccount, keyText({ namespace, name }))
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const unbound = bindings.find((binding) => !isBound(binding));
+  if (unbound !== undefined) return `its PolicyBinding ${unbound.metadata.name} is not ready`;
+  const former = accounts.get({ namespace, name: accountInUseOf(apiKey) ?? name });
+  const isRevoked = former?.spec.access === "Revoked";
+  return !isRevoked && countPolicies(former) > 0 && countPolicies(account) === 0
+    ? `no policy is bound to it; create PolicyBindings like those of ServiceAccount ${former?.metadata.name}`
+    : undefined;
+}
+
+function isBound({ metadata, status }: PolicyBinding): boolean {
+  const ready = findCondition(status?.conditions, "Ready");
+  return ready?.status === "True" && ready.observedGeneration === metadata.generation;
+}
+
+function countPolicies(account: ServiceAccount | undefined): number {
+  return account?.status?.bindings?.policyCount ?? 0;
 }
 
 /**

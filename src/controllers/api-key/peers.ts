@@ -1,15 +1,18 @@
 /** Other ApiKeys of the same account: their keys and their open attempts. */
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
+import type { ServiceAccountStatus } from "../../api/service-account.ts";
 import { type KubeObject, keyText } from "../../kube/resource.ts";
 import { certainTime, readTime } from "../../util/agreed-time.ts";
 import { HOUR, type Instant, parseInstant } from "../../util/time.ts";
 import type { Context } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
+import { accountInUse, accountKeysOf, attemptAccount } from "../key-accounts.ts";
 import { isAttemptOf } from "../marker.ts";
 import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { type AttemptRegistry, accountKeyOf } from "./attempts.ts";
 import type { LateKey, PeerKeys } from "./rules/snapshot.ts";
 import { listedKeyIds } from "./rules/status.ts";
+import type { KeyAccount } from "./secret/pair.ts";
 
 const PEER_PATIENCE_MS = HOUR;
 
@@ -24,26 +27,29 @@ export function unsettledPeerOf(
   attempts: AttemptRegistry,
 ): string | undefined {
   const now = context.clock.now();
-  return peersOf(object, spec, context, indexes.openAttempt).find(
+  const { name } = spec.serviceAccountRef;
+  return peersOf(object, name, context, indexes.openAttempt).find(
     (peer) => peer.spec.suspend !== true && openAttemptOf(peer, now, attempts) !== undefined,
   )?.metadata.name;
 }
 
 /**
- * Keys of the account's other ApiKeys. Must be called after the account's keys were read: a key that a peer's attempt
+ * Keys of the other ApiKeys of a key's account. Must be called after the account's keys were read: a key that a peer's attempt
  * issued before that read is then either in the result or makes the result inconclusive.
  */
 export function peerKeysOf(
   object: ApiKey,
-  spec: ApiKeySpec,
+  key: KeyAccount,
   context: Pick<Context, "caches" | "clock">,
   attempts: AttemptRegistry,
 ): PeerKeys {
   const now = context.clock.now();
-  const account = accountKeyOf(object);
-  const peers = peersOf(object, spec, context);
+  const account = accountKeyOf(object, key);
+  const name = key.serviceAccount ?? accountInUse(object);
+  const peers = peersOf(object, name, context);
   // The pair of a peer that was not reconciled yet may be in a Secret.
   const isUnread = peers.some((peer) => {
+    if (attemptAccount(peer) !== name) return false;
     const id = openAttemptOf(peer, now, attempts);
     return id !== undefined && !attempts.isOpen(id, "Unexplained");
   });
@@ -51,39 +57,50 @@ export function peerKeysOf(
     isConclusive: !attempts.isBusy(account) && !isUnread && !peers.some(lacksStatus),
     known: [...attempts.keyIdsOf(account), ...peers.flatMap(({ status }) => listedKeyIds(status))],
     surplus: attempts.surplusOf(account),
-    inUse: peers.flatMap((peer) => keyInUseOf(peer, certainTime(readTime(context.clock)))),
+    inUse: peers
+      .filter((peer) => accountInUse(peer) === name)
+      .flatMap((peer) => keyInUseOf(peer, certainTime(readTime(context.clock)))),
   };
 }
 
 /**
- * Keys that the account reports as unmanaged and that this very object issued, according to their descriptions.
- * Descriptions can be forged: the operator only lists such a key and never revokes it.
+ * Keys that an account of the object reports as unmanaged and that this very object issued, according to their
+ * descriptions. Descriptions can be forged: the operator only lists such a key and never revokes it.
  */
 export function lateKeysOf(
-  { metadata: { namespace = "", name, uid }, status }: ApiKey,
-  { serviceAccountRef }: ApiKeySpec,
+  object: ApiKey,
   { caches }: Pick<Context, "caches">,
 ): readonly LateKey[] {
-  const account = caches.of(serviceAccountType).get({ namespace, name: serviceAccountRef.name });
-  const unmanaged = account?.status?.unmanagedKeys ?? [];
+  return accountKeysOf(object).flatMap((key) => {
+    const { status } = caches.of(serviceAccountType).get(key) ?? {};
+    return lateKeysIn(object, key.name, status);
+  });
+}
+
+function lateKeysIn(
+  { metadata: { name, uid }, status }: ApiKey,
+  serviceAccount: string,
+  { saId, unmanagedKeys: unmanaged = [] }: ServiceAccountStatus = {},
+): readonly LateKey[] {
   if (unmanaged.length === 0) return [];
   const listed = new Set(listedKeyIds(status));
   return unmanaged.flatMap(({ keyId, apiKey, attemptId = "" }) =>
     apiKey === name && isAttemptOf(uid, attemptId) && !listed.has(keyId)
-      ? [{ keyId, attemptId }]
+      ? [{ keyId, attemptId, serviceAccount, saId }]
       : [],
   );
 }
 
 function peersOf(
   { metadata: { namespace = "", uid } }: ApiKey,
-  { serviceAccountRef }: ApiKeySpec,
+  name: string | undefined,
   { caches }: Pick<Context, "caches">,
   index: "serviceAccount" | "openAttempt" = indexes.serviceAccount,
 ): readonly ApiKey[] {
+  if (name === undefined) return [];
   return caches
     .of(apiKeyType)
-    .byIndex(index, keyText({ namespace, name: serviceAccountRef.name }))
+    .byIndex(index, keyText({ namespace, name }))
     .filter((peer) => peer.metadata.uid !== uid);
 }
 

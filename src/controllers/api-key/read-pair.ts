@@ -5,15 +5,19 @@ import type { Context } from "../frame/context.ts";
 import { readSecret } from "./read-secret.ts";
 import { pairIn } from "./secret/view.ts";
 
-/** The pair that the ApiKey's Secret holds right now; `undefined` if it holds no pair of the ApiKey. */
+/**
+ * The pair that the ApiKey's Secret holds right now; `undefined` if it holds no pair of the ApiKey, or a pair of another
+ * account than the key in the status: it must not be sent to the console of that account.
+ */
 export async function readPair(
   context: Pick<Context, "kube">,
-  { metadata, spec }: ApiKey,
+  { metadata, spec, status }: ApiKey,
   signal: AbortSignal,
 ): Promise<KeyPair | undefined> {
   const { name, namespace = "", uid } = metadata;
   const parsed = parseSpec(apiKeyKind, { metadata, spec });
   if (!parsed.ok) return undefined;
   const owner = { name, namespace, uid };
-  return pairIn(await readSecret(context, owner, parsed.spec, "target", signal));
+  const pair = pairIn(await readSecret(context, owner, parsed.spec, "target", signal));
+  return pair?.saId === status?.current?.saId ? pair : undefined;
 }

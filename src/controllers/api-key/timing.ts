@@ -22,6 +22,8 @@ export interface Timing {
   readonly longestKeyCheckMs: number;
   /** The longest time between two checks of a key in use whose state no list shows. */
   readonly regularCheckMs: number;
+  /** How long an open attempt waits for its account if the spec names another account by then. */
+  readonly formerAccountPatienceMs: number;
   /** How long a deletion waits for the console before the operator removes the finalizer. */
   readonly deletionPatienceMs: number;
 }
@@ -38,5 +40,6 @@ export const defaultTiming: Timing = {
   keyCheckMs: 60_000,
   longestKeyCheckMs: 3_600_000,
   regularCheckMs: 3_600_000,
+  formerAccountPatienceMs: CLEANUP_PATIENCE_MS,
   deletionPatienceMs: CLEANUP_PATIENCE_MS,
 };

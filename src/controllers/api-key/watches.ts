@@ -11,8 +11,10 @@ import { type AccessParts, accessWatches } from "../access-watches.ts";
 import { isUsable } from "../account-standing.ts";
 import type { Caches } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
+import { accountInUse, movesTo } from "../key-accounts.ts";
 import { hasHadItsTurn } from "../new-account.ts";
-import { apiKeyType, serviceAccountType } from "../resource-types.ts";
+import { accountKey } from "../refs.ts";
+import { apiKeyType, policyBindingType, serviceAccountType } from "../resource-types.ts";
 import { type ListedKeys, listedKeys, stateInList } from "./rules/listed-keys.ts";
 import { keysFreedBy } from "./secret-claims.ts";
 
@@ -21,6 +23,11 @@ export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watc
   const apiKeys = caches.of(apiKeyType);
   const keysOf = (account: ObjectKey) =>
     apiKeys.byIndex(indexes.serviceAccount, keyText(account)).map(keyOf);
+  const keysMovingTo = (account: ObjectKey) =>
+    apiKeys
+      .byIndex(indexes.serviceAccount, keyText(account))
+      .filter((apiKey) => movesTo(apiKey, account.name))
+      .map(keyOf);
   // ApiKeys without an account wait for it and are enqueued when it exists.
   const keysWithAccountAt = (connection: string) =>
     serviceAccounts
@@ -35,7 +42,16 @@ export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watc
       whenGone((gone) => keysFreedBy(gone, caches)),
     ),
     watch(serviceAccounts, (change) =>
-      mattersToKeys(change) ? keysOf(change.key) : changedKeys(change, caches),
+      mattersToKeys(change)
+        ? keysOf(change.key)
+        : [...changedKeys(change, caches), ...keysMovingTo(change.key)],
+    ),
+    // A key of another account waits until the policies of its account are bound.
+    watch(caches.of(policyBindingType), ({ old, new: now }) =>
+      [old, now].flatMap((binding) => {
+        const account = binding && accountKey(binding);
+        return account === undefined ? [] : keysMovingTo(account);
+      }),
     ),
     watch(serviceAccounts, lateKeys),
     secretWatch(caches),
@@ -89,15 +105,15 @@ function changedKeys(
   return caches
     .of(apiKeyType)
     .byIndex(indexes.serviceAccount, keyText(key))
-    .filter((apiKey) => hidesStates || isContradicted(apiKey, listed))
+    .filter((apiKey) => hidesStates || isContradicted(apiKey, key.name, listed))
     .map(keyOf);
 }
 
 /** Whether the list shows a state of one of the keys that the status does not. */
-function isContradicted({ status }: ApiKey, listed: ListedKeys): boolean {
-  const { current, pending, superseded = [] } = status ?? {};
+function isContradicted(apiKey: ApiKey, account: string, listed: ListedKeys): boolean {
+  const { current, pending, superseded = [] } = apiKey.status ?? {};
   return (
-    (current !== undefined && !listed.isLive(current.keyId)) ||
+    (current !== undefined && accountInUse(apiKey) === account && !listed.isLive(current.keyId)) ||
     (pending !== undefined && listed.isInactive(pending.keyId)) ||
     superseded.some(
       (key) =>

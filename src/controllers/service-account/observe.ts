@@ -1,7 +1,8 @@
 import type { ApiKey } from "../../api/api-key.ts";
+import { isTrue } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import type { ServiceAccount, ServiceAccountSpec } from "../../api/service-account.ts";
-import { keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
+import { keyOf, keyText } from "../../kube/resource.ts";
 import { correctedTime, readTime } from "../../util/agreed-time.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
 import { connectionKey } from "../connection-key.ts";
@@ -9,10 +10,12 @@ import type { Caches } from "../frame/context.ts";
 import { openRequest, requestToken } from "../frame/rules/request.ts";
 import type { ReadContext } from "../frame/run-context.ts";
 import { indexes } from "../indexes.ts";
+import { accountInUse, useOf } from "../key-accounts.ts";
 import { apiKeyType, namespaceType, serviceAccountType } from "../resource-types.ts";
 import { readClaim, readOtherClaims, refOf } from "./claims.ts";
 import type { MarkedAccounts } from "./marked-accounts.ts";
 import { fromStatus } from "./rules/account.ts";
+import { SUPERSEDED_KEYS } from "./rules/deletion.ts";
 import type { AccountKind, AccountSnapshot } from "./rules/snapshot.ts";
 import { accountStatusCodec } from "./rules/status.ts";
 
@@ -48,7 +51,7 @@ export async function observe(
     attempt: attempt && { ...attempt, startTime: correctedTime(attempt.startTime, at) },
     unreadableResponse: responseOf(attempt, [unreadableResponse, state.unreadableResponse]),
     // Read only during deletion: an account may have thousands of users, and each of them enqueues it.
-    users: metadata.deletionTimestamp === undefined ? [] : usersOf(key, caches),
+    users: metadata.deletionTimestamp === undefined ? [] : usersOf(object, caches),
     // Counted only for a limit, before the account exists: a namespace may have thousands of ServiceAccounts.
     ...(isLimited && account === undefined
       ? accountsBefore(object, caches)
@@ -56,7 +59,7 @@ export async function observe(
     accountCount: caches
       .of(serviceAccountType)
       .countByIndex(indexes.connection, connectionKey(refOf(object), key.namespace)),
-    ...readKeys(apiKeys, status?.liveKeyIds),
+    ...readKeys(apiKeys, key.name, status?.liveKeyIds),
     recoveryTime: correctedTime(lastRecoveryTime, at),
     listTimes:
       spec.saId === undefined
@@ -103,15 +106,28 @@ function responseOf(
   return known.find((each) => each !== undefined && each.attemptId === attempt?.id);
 }
 
-function usersOf(key: ObjectKey, caches: Caches): readonly string[] {
-  return caches
+/** Superseded keys that work count, unless they are proven to be without permissions. */
+function usersOf(object: ServiceAccount, caches: Caches): readonly string[] {
+  const key = keyOf(object);
+  const isPowerless = isTrue(object.status?.conditions, "AccessRevoked");
+  const others = caches
     .indexedBy(indexes.serviceAccount)
+    .filter(({ type }) => type.kind !== apiKeyType.kind)
     .flatMap(({ type, store }) =>
       store
         .byIndex(indexes.serviceAccount, keyText(key))
         .map(({ metadata }) => `${type.kind} ${metadata.name}`),
-    )
-    .sort();
+    );
+  const apiKeys = caches
+    .of(apiKeyType)
+    .byIndex(indexes.serviceAccount, keyText(key))
+    .flatMap((apiKey) => {
+      const use = useOf(apiKey, key.name);
+      const name = `ApiKey ${apiKey.metadata.name}`;
+      if (use === "Keys") return [name];
+      return use === undefined || isPowerless ? [] : [`${name} ${SUPERSEDED_KEYS}`];
+    });
+  return [...others, ...apiKeys].sort();
 }
 
 function accountsBefore(
@@ -139,15 +155,18 @@ function accountsBefore(
 /** Facts about the account's ApiKeys that decide when to read the account. */
 function readKeys(
   apiKeys: readonly ApiKey[],
+  name: string,
   liveKeyIds: readonly string[] | undefined,
 ): Pick<AccountSnapshot, "unlistedKeyTime" | "keyRecoveryTime" | "keyRequests"> {
   const listed = liveKeyIds && new Set(liveKeyIds);
   let unlistedKeyTime: Instant | undefined;
   let keyRecoveryTime: Instant | undefined;
   const keyRequests: string[] = [];
-  for (const { metadata, status } of apiKeys) {
+  for (const apiKey of apiKeys) {
+    const { metadata, status } = apiKey;
     const { current, lastRecoveryTime } = status ?? {};
-    if (current !== undefined && listed?.has(current.keyId) === false)
+    const isOwn = accountInUse(apiKey) === name;
+    if (current !== undefined && isOwn && listed?.has(current.keyId) === false)
       unlistedKeyTime = latest(unlistedKeyTime, current.verificationTime ?? current.issueTime);
     if (lastRecoveryTime !== undefined) keyRecoveryTime = latest(keyRecoveryTime, lastRecoveryTime);
     const request = requestToken(metadata, annotations.reconcileRequestedAt);

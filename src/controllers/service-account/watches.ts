@@ -11,6 +11,7 @@ import { SECOND } from "../../util/time.ts";
 import { type AccessParts, accessWatches } from "../access-watches.ts";
 import type { Caches } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
+import { accountKeysOf, useOf } from "../key-accounts.ts";
 import { accountKey } from "../refs.ts";
 import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { saIdIndex } from "./claims.ts";
@@ -25,8 +26,11 @@ export function serviceAccountWatches(caches: Caches, parts: AccessParts): reado
     // Objects that use an account block its deletion.
     ...caches
       .indexedBy(indexes.serviceAccount)
+      .filter(({ type }) => type.kind !== apiKeyType.kind)
       .map(({ store }) => watch(store, whenGone(accountIn))),
-    watch(caches.of(apiKeyType), accountOfNewKey, NEW_KEYS_MS),
+    watch(caches.of(apiKeyType), whenGone(accountKeysOf)),
+    watch(caches.of(apiKeyType), ({ old, new: now }) => accountsLeft(old, now)),
+    watch(caches.of(apiKeyType), accountsOfNewKey, NEW_KEYS_MS),
     // While access is revoked, the account's condition reports the bound policies.
     watch(serviceAccounts, ({ key, old, new: now }) =>
       now?.spec?.access === "Revoked" &&
@@ -62,9 +66,15 @@ function mayHaveClaimed({ status }: ServiceAccount): boolean {
  * The account's list of keys is read soon after a key came into use or was lost, an attempt was recovered, or a run was
  * requested.
  */
-function accountOfNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
+function accountsOfNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
   const isNews = !isDeepStrictEqual(newsOf(old), newsOf(now));
-  return isNews && now !== undefined ? accountIn(now) : [];
+  return isNews && now !== undefined ? accountKeysOf(now) : [];
+}
+
+/** Accounts that the ApiKey uses otherwise than before: their deletion may have waited for it. */
+function accountsLeft(old: ApiKey | undefined, now: ApiKey | undefined): readonly ObjectKey[] {
+  if (old === undefined || now === undefined) return [];
+  return accountKeysOf(old).filter(({ name }) => useOf(old, name) !== useOf(now, name));
 }
 
 /** The account that the object names, as a list of keys. */

@@ -101,17 +101,19 @@ describe("the API server", () => {
 describe("an existing object", () => {
   const immutable = "is immutable; delete this";
 
-  test.each([{ serviceAccountRef: { name: "other" } }, { secret: { name: "other" } }])(
-    "an ApiKey refuses %j",
-    async (change) => {
-      const { ok, text } = await patch(
-        await given("a key with nothing but defaults", "fixed"),
-        change,
-      );
-      expect(ok).toBe(false);
-      expect(text).toContain(`${immutable} ApiKey and create a new one`);
-    },
-  );
+  test("an ApiKey refuses another name of its Secret", async () => {
+    const apiKey = await given("a key with nothing but defaults", "fixed");
+    const { ok, text } = await patch(apiKey, { secret: { name: "other" } });
+    expect(ok).toBe(false);
+    expect(text).toContain(`${immutable} ApiKey and create a new one`);
+  });
+
+  test("an ApiKey can be moved to another ServiceAccount", async () => {
+    const apiKey = await given("a key with nothing but defaults", "moved");
+    expect(await patch(apiKey, { serviceAccountRef: { name: "second" } })).toMatchObject({
+      ok: true,
+    });
+  });
 
   test.each([
     ["a key with nothing but defaults", { secret: { type: "example.com/type" } }],

@@ -35,6 +35,8 @@ export function isEndedOutside(world: SimWorld, apiKey: StoredApiKey, usableMs: 
   if (endedAt === undefined) return false;
   return (
     hasUsedUpItsKeys(world, apiKey) ||
+    // After a response that cannot be read, no key is issued until somebody asks for one.
+    apiKey.status?.unreadableResponse !== undefined ||
     isRefusedInTime(world, world.kernel.elapsed - endedAt, usableMs)
   );
 }

@@ -48,7 +48,8 @@ export const caps: CreateWatcher = (world, circumstances) => {
       if (object === undefined) return undefined;
       const { attempt } = object.status ?? {};
       if (attempt?.reason === "RotationRequested") requested.add(attempt.id);
-      return isRequested(change.keyId) ? undefined : (overBudget(object) ?? overCap(object));
+      const { saId } = world.console.world.keys.get(change.keyId) ?? {};
+      return isRequested(change.keyId) ? undefined : (overBudget(object) ?? overCap(object, saId));
     },
   };
 
@@ -68,10 +69,11 @@ export const caps: CreateWatcher = (world, circumstances) => {
       : `${issued.length} keys of ${placeOf(object)} in 24 hours, at most ${most} are allowed`;
   }
 
-  function overCap(object: StoredApiKey): string | undefined {
+  /** Of one account: a person may move the object from one account to another. */
+  function overCap(object: StoredApiKey, saId: string | undefined): string | undefined {
     const { now } = world.kernel;
     const live = keysOf(object).filter(
-      (key) => key.status === "active" && now < key.expirationTime,
+      (key) => key.saId === saId && key.status === "active" && now < key.expirationTime,
     );
     const cap = capOf(object);
     if (live.length <= cap) return undefined;

@@ -111,6 +111,8 @@ export class Stage {
       expirationTime: this.time(90 * 86_400_000),
       verificationTime: this.time(),
       revision: 1,
+      serviceAccount: "ci-bot",
+      saId: this.account.saId,
       ...change,
     };
   }

@@ -3,6 +3,7 @@ import type { ApiKey } from "../../../src/api/api-key.ts";
 import { annotations, labels } from "../../../src/api/meta.ts";
 import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
+import { accountIndex } from "../../../src/controllers/key-accounts.ts";
 import {
   apiKeyType,
   clusterConnectionType,
@@ -101,8 +102,6 @@ const connectionTypes = [connectionType, clusterConnectionType];
 
 /** A list of keys does not say whose a lost key is: any ApiKey of the account may list it. */
 export function isPeer(one: StoredApiKey, other: StoredApiKey): boolean {
-  return (
-    one.metadata.namespace === other.metadata.namespace &&
-    one.spec.serviceAccountRef.name === other.spec.serviceAccountRef.name
-  );
+  const accounts = new Set(accountIndex(one));
+  return accountIndex(other).some((account) => accounts.has(account));
 }

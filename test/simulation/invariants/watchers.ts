@@ -11,6 +11,7 @@ import {
   renewalsAreInTime,
 } from "./in-time.ts";
 import { logins } from "./logins.ts";
+import { keysHaveTheirAccount, namedKeysAreManaged, permissionsStay } from "./moves.ts";
 import { preconditions } from "./preconditions.ts";
 import { completeReads, releases } from "./releases.ts";
 import { retirement } from "./retirement.ts";
@@ -25,6 +26,8 @@ export const watchers: Readonly<Record<string, CreateWatcher>> = {
   "S4 caps": caps,
   "S4 window": budgetWindow,
   "S5 books in time": booksInTime,
+  "S5 key accounts": keysHaveTheirAccount,
+  "S5 managed": namedKeysAreManaged,
   "S8 fence": fence,
   "S9 preconditions": preconditions,
   "S11 S20 releases": releases,
@@ -33,6 +36,7 @@ export const watchers: Readonly<Record<string, CreateWatcher>> = {
   "S17 early rotation": earlyRotation,
   "S17 L2 renewal": renewalsAreInTime,
   "S19 logins": logins,
+  "S21 permissions stay": permissionsStay,
   "L4 succession": succession,
   "L5 repair": damageIsRepaired,
   "L6 deletion": deletionsEnd,

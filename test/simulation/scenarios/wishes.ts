@@ -10,7 +10,7 @@ import {
 import { secretType } from "../../../src/kube/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
-import type { Tree } from "../../support/api-server/tree.ts";
+import { type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { accountsOf, bindingsOf } from "../invariants/view.ts";
 import {
   ACCOUNT,
@@ -48,6 +48,83 @@ function entry(world: SimWorld, name: string, key: string): string | undefined {
 
 const adopted: Scenario["atEnd"] = (world) =>
   entry(world, "ci", "keyId")?.startsWith("sak_") ? undefined : "the Secret was not adopted";
+
+const OTHER = "ci-bot-2";
+
+function createOther(world: SimWorld): void {
+  world.create(serviceAccountType, { metadata: inNamespace(OTHER), spec: {} });
+  createBinding(world, "other-reader", [READ, DEPLOY], { serviceAccountRef: { name: OTHER } });
+}
+
+function moveTo(world: SimWorld, name: string): void {
+  world.patch(apiKeyType, "ci", { spec: { serviceAccountRef: { name } } });
+}
+
+/** Consumers have a key of that account. */
+function hasKeyOf(account: string): NonNullable<Scenario["atEnd"]> {
+  return (world) => {
+    const { saId } = treeAt(world.get(serviceAccountType, account) ?? {}, "status");
+    const keyId = entry(world, "ci", "keyId") ?? "";
+    const found = world.console.world.keys.get(keyId)?.saId;
+    return found === saId
+      ? undefined
+      : `the Secret holds ${keyId} of ${found}, not of ${String(saId)}`;
+  };
+}
+
+function fromTwoAccounts(
+  name: string,
+  own: Partial<Scenario>,
+  act: (world: SimWorld) => void | Promise<void>,
+): Scenario {
+  return {
+    ...usual,
+    name,
+    epochs: 2,
+    play: async (world) => {
+      world.startOperator();
+      createAll(world);
+      createOther(world);
+      await world.kernel.advance(MINUTE);
+      world.unleash();
+      await act(world);
+      await world.kernel.advance(10 * MINUTE);
+    },
+    ...own,
+  };
+}
+
+const moves: readonly Scenario[] = [
+  fromTwoAccounts("key moved to another account", { atEnd: hasKeyOf(OTHER) }, (world) =>
+    moveTo(world, OTHER),
+  ),
+  fromTwoAccounts(
+    "key moved to another account and back",
+    { atEnd: hasKeyOf(ACCOUNT), epochs: 3 },
+    async (world) => {
+      moveTo(world, OTHER);
+      await world.kernel.advance(100);
+      moveTo(world, ACCOUNT);
+    },
+  ),
+  fromRest(
+    "key moved to a new account",
+    (world) => {
+      createOther(world);
+      moveTo(world, OTHER);
+    },
+    { atEnd: hasKeyOf(OTHER), epochs: 2, thenMs: 10 * MINUTE },
+  ),
+  fromNothing(
+    "key moved before it was issued",
+    { atEnd: hasKeyOf(OTHER), epochs: 2 },
+    async (world) => {
+      createOther(world);
+      await world.kernel.advance(100);
+      moveTo(world, OTHER);
+    },
+  ),
+];
 
 export const wishScenarios: readonly Scenario[] = [
   fromRest("binding added", (world) => createBinding(world, "second", [MEMBER]), {
@@ -204,6 +281,7 @@ export const wishScenarios: readonly Scenario[] = [
     },
     atEnd: bound(READ, DEPLOY, MEMBER),
   },
+  ...moves,
   fromRest(
     "quotas exported",
     (world) =>

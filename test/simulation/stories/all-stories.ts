@@ -13,6 +13,7 @@ import { keyStateStories } from "./key-states.ts";
 import { keyStories } from "./keys.ts";
 import { lateBindingStories } from "./late-bindings.ts";
 import { leaderStories } from "./leaders.ts";
+import { moveStories } from "./moves.ts";
 import { partlyBoundStories } from "./partly-bound.ts";
 import { planStories } from "./plans.ts";
 import { clusterPolicyStories } from "./policies-of-the-cluster.ts";
@@ -32,6 +33,7 @@ const apiKeyStories: readonly Story[] = [
   ...verificationStories,
   ...keyStateStories,
   ...rotationStories,
+  ...moveStories,
   ...retirementStories,
   ...endingStories,
   ...consumerStories,

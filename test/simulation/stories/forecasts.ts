@@ -78,6 +78,10 @@ const stops: readonly Omit<Circumstance, "allows">[] = [
     },
   },
   {
+    what: "its spec names an account that does not exist",
+    arrange: (world) => world.change(apiKeyType, "ci", { serviceAccountRef: { name: "none" } }),
+  },
+  {
     what: "its account is disabled at the console",
     arrange: (world) => world.happens({ kind: "EndAccounts", how: "Disable" }),
   },

@@ -93,6 +93,7 @@ test("a response stays on record until the next attempt", () => {
     startTime: keys.NOW,
     expiresInDays: 90,
     knownKeyIds: [],
+    ...keys.ofBot,
   });
   expect(withoutAttempt({ ...status, attempt: attempt("a-1") }, false)).toMatchObject({
     unreadableResponse: { attemptId: "a-1" },

@@ -14,6 +14,8 @@ import {
   UNREADABLE_RESPONSE,
 } from "../../frame/rules/unreadable-response.ts";
 import { secretNameOf, stagingName } from "../secret/owner.ts";
+import type { KeyAccount } from "../secret/pair.ts";
+import { isMoving, isOfSpec } from "./accounts.ts";
 import { mayWork } from "./listed-keys.ts";
 import { rotationIsRequested } from "./needs.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
@@ -48,6 +50,7 @@ type BlockRule = (
 /** In order: users see the reason of the first finding. */
 export const blocks: readonly BlockRule[] = [
   accountIsNotReady,
+  permissionsAreMissing,
   secretIsClaimed,
   secretConflict,
   stagingConflict,
@@ -70,6 +73,21 @@ function blocked(state: Waiting["state"], { reason, message }: KeyNeed, afterMs?
 
 function accountIsNotReady({ account }: ApiKeySnapshot): Waiting | undefined {
   return account.kind === "Ready" ? undefined : { ...account, condition: ISSUANCE_ALLOWED };
+}
+
+/**
+ * A change of account takes no permission from a workload whose key works. Checked again before the new pair is
+ * delivered.
+ */
+export function permissionsAreMissing(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+): Waiting | undefined {
+  const { missingPermissions, spec, status } = snapshot;
+  if (missingPermissions === undefined || status.current === undefined) return undefined;
+  if (!isMoving(snapshot) || !isUsable(snapshot, certainTime(at))) return undefined;
+  const message = `Consumers get no key of ServiceAccount ${spec.serviceAccountRef.name} yet: ${missingPermissions}. They keep key ${status.current.keyId} of ServiceAccount ${status.current.serviceAccount}.`;
+  return blocked("Reconciling", { reason: "PermissionsMissing", message }, PEER_CHECK_MS);
 }
 
 /** If two ApiKeys use a Secret of the same name, the second ApiKey is issued no key that it could not deliver. */
@@ -223,26 +241,31 @@ function tooManyLiveKeys(
   const now = certainTime(at);
   const { spec, self, status } = snapshot;
   const { current } = status;
+  const isOwn = (key: KeyAccount) => isOfSpec(key, snapshot);
   const isUrgent =
     current === undefined || at.now >= safetyLimit(current) || !isUsable(snapshot, now);
   if (isUrgent || rotationIsRequested(snapshot) !== undefined) return undefined;
-  const expiries = liveKeyExpiries(status, now);
+  const expiries = liveKeyExpiries(status, isOwn, now);
   if (expiries.length < liveKeyCap(spec, self.uid)) return undefined;
   const until = Math.min(safetyLimit(current), ...expiries);
   const message = `${because.message} But ${expiries.length} keys of this ApiKey are still valid in the console; the next key can follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
   return blocked("Reconciling", { reason: "TooManyLiveKeys", message }, until - now);
 }
 
-/** Expiry of the keys that the console still accepts, as far as known. */
+/** Expiry of the account's keys that the console still accepts, as far as known. */
 function liveKeyExpiries(
   { current, superseded, orphaned }: KeyStatus,
+  isOwn: (key: KeyAccount) => boolean,
   now: Instant,
 ): readonly Instant[] {
   return [
-    ...(current === undefined ? [] : [current.expirationTime]),
-    ...superseded.filter(mayWork).map((key) => key.expirationTime),
-    ...ownOrphans(orphaned).map((key) => key.expirationTime),
-  ].filter((expirationTime) => expirationTime > now);
+    ...(current === undefined ? [] : [current]),
+    ...superseded.filter(mayWork),
+    ...ownOrphans(orphaned),
+  ]
+    .filter(isOwn)
+    .map(({ expirationTime }) => expirationTime)
+    .filter((expirationTime) => expirationTime > now);
 }
 
 /** A key that does not fit into the status would be in no status: not even a requested rotation may issue it. */

@@ -6,6 +6,7 @@ import { Redacted } from "../../../util/redacted.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../../util/time.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { type AccountValues, renderEntries } from "../secret/render.ts";
+import { accountInUse } from "./accounts.ts";
 import { declarationHash, renderingOf } from "./rendering.ts";
 import type { ApiKeyProgress, ApiKeySnapshot } from "./snapshot.ts";
 
@@ -38,7 +39,8 @@ export function contentOf(
   { snapshot, done }: ApiKeyProgress,
   at: AgreedTime,
 ): SecretContent | undefined {
-  const { object, spec, account } = snapshot;
+  const { object, spec } = snapshot;
+  const account = accountInUse(snapshot);
   const known = withCorrectedReplacement(object.status?.content, at);
   const rendering = renderingOf(snapshot, certainTime(at));
   if (account.kind !== "Ready" || rendering?.hasEntries !== true) return known;

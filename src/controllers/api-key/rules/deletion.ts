@@ -47,14 +47,14 @@ function askConsole(
   timing: Timing,
 ): ApiKeyStep | undefined {
   const { snapshot, done } = progress;
-  const { object, spec, account } = snapshot;
+  const { object, spec } = snapshot;
   const deadline = cleanupDeadline(blockedSince(object), at.now, timing.deletionPatienceMs);
   const open = recoverAttempt(progress, at, timing);
   if (at.now >= deadline) return open && assumeLost(snapshot, at);
   if (open !== undefined) return open;
-  if (account.kind !== "Ready" || spec.secret.deletionPolicy === "Retain") return undefined;
+  if (spec.secret.deletionPolicy === "Retain") return undefined;
   const keys = keysOf(snapshot);
-  return endFirst(keys, account, done.failedRevocations, certainTime(at)) ?? failRun(done);
+  return endFirst(keys, snapshot, done.failedRevocations, certainTime(at)) ?? failRun(done);
 }
 
 function deleteSecrets({

@@ -4,7 +4,8 @@ import type { Waiting } from "../../frame/rules/outcome.ts";
 import { type IssuedPair, isSamePair } from "../secret/pair.ts";
 import { attemptOf, pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
-import { secretConflict } from "./blocks.ts";
+import { accountOf, isOfSpec } from "./accounts.ts";
+import { permissionsAreMissing, secretConflict } from "./blocks.ts";
 import { isListedInactive } from "./listed-keys.ts";
 import { isOutdated } from "./needs.ts";
 import type { ActionOf, ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
@@ -91,11 +92,14 @@ export function deliverPair(
   at: ClockReading,
   timing: Timing,
 ): ApiKeyStep | undefined {
-  const { staging, account } = snapshot;
-  const pair = pairIn(staging);
+  const pair = pairIn(snapshot.staging);
   if (pair === undefined || !isNews(pair, snapshot)) return undefined;
+  if (!isWanted(pair, snapshot)) return leave(pair, snapshot);
+  const account = accountOf(pair, snapshot);
   if (account.kind === "Waiting") return account;
-  const conflict = secretConflict(snapshot);
+  const conflict =
+    secretConflict(snapshot) ??
+    (isOfSpec(pair, snapshot) ? permissionsAreMissing(snapshot, at) : undefined);
   if (conflict !== undefined) return conflict;
   const isAccepted = done.verdicts?.get(verdictKey(pair, snapshot));
   if (isAccepted === undefined) return { kind: "VerifyPair", pair };
@@ -107,6 +111,21 @@ export function deliverPair(
   return refusedForMs >= patienceMs
     ? giveUp(pair, isInactive, snapshot, at)
     : waitForConsole(pair, refusedForMs >= timing.verifyPatienceMs, timing);
+}
+
+/**
+ * Whether consumers may get the pair: it belongs to the account that the spec names, or to the account whose key they
+ * have. A rotation that was under way when the spec changed ends as usual.
+ */
+function isWanted(pair: IssuedPair, snapshot: ApiKeySnapshot): boolean {
+  return isOfSpec(pair, snapshot) || pair.saId === snapshot.status.current?.saId;
+}
+
+/** The spec named the pair's account only for a while. Its key is ended like other superseded keys. */
+function leave(unwanted: IssuedPair, { account }: ApiKeySnapshot): ApiKeyStep {
+  if (account.kind === "Waiting") return account;
+  const because = `spec.serviceAccountRef no longer names ServiceAccount ${unwanted.serviceAccount}, so no consumer gets key ${unwanted.keyId}`;
+  return { kind: "CloseAttempt", orphans: [], refund: false, unwanted, because };
 }
 
 /** A reissued key has one ID and two secrets, and the earlier secret is not a pair of its own. */
@@ -145,7 +164,7 @@ function refusedFor({ pendingRejection }: ApiKeySnapshot, keyId: string, at: Clo
 }
 
 function giveUp(
-  { keyId, expirationTime }: IssuedPair,
+  { keyId, expirationTime, serviceAccount, saId }: IssuedPair,
   isInactive: boolean,
   { status, staging }: ApiKeySnapshot,
   { now }: ClockReading,
@@ -153,7 +172,17 @@ function giveUp(
   const attemptId = status.attempt?.id ?? attemptOf(staging) ?? "unknown";
   return {
     kind: "CloseAttempt",
-    orphans: [{ keyId, attemptId, observedTime: now, expirationTime, late: undefined }],
+    orphans: [
+      {
+        keyId,
+        attemptId,
+        observedTime: now,
+        expirationTime,
+        late: undefined,
+        serviceAccount,
+        saId,
+      },
+    ],
     refund: false,
     because: isInactive
       ? `the console rejects key ${keyId} and lists it as inactive or expired`

@@ -18,9 +18,11 @@ export function keysBeforeRestore(
   const { current, superseded, orphaned } = keyStatusCodec.decode(before.status);
   const alive = superseded.filter(({ state }) => state !== "Deleted" && state !== "Expired");
   const lost = [...(current === undefined ? [] : [current]), ...alive].map(
-    ({ keyId, expirationTime }) => ({
+    ({ keyId, expirationTime, serviceAccount, saId }) => ({
       keyId,
       expirationTime,
+      serviceAccount,
+      saId,
       attemptId: "unknown",
       observedTime,
       late: undefined,

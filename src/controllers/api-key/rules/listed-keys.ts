@@ -1,7 +1,8 @@
 /** What the account's list of keys, as last read, shows about the keys of an ApiKey. Pure. */
 import { type Instant, MINUTE } from "../../../util/time.ts";
-import type { ApiKeySnapshot } from "./snapshot.ts";
+import type { ReadyAccount } from "./snapshot.ts";
 import type { SupersededKey } from "./status.ts";
+import type { UnusableAccount } from "./unusable-account.ts";
 
 interface KeyList {
   /** Absent if the console does not list keys. */
@@ -34,7 +35,7 @@ export function listedKeys(list: KeyList): ListedKeys {
 }
 
 /** Whether the console lists the key as inactive or expired. */
-export function isListedInactive(account: ApiKeySnapshot["account"], keyId: string): boolean {
+export function isListedInactive(account: ReadyAccount | UnusableAccount, keyId: string): boolean {
   return account.kind === "Ready" && account.inactiveKeyIds?.includes(keyId) === true;
 }
 

@@ -4,15 +4,23 @@ import { certainTime } from "../../../util/agreed-time.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { firstFinding } from "../../frame/rules/outcome.ts";
+import type { KeyAccount } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
+import { accountInUse, accountOf } from "./accounts.ts";
 import { isConverged } from "./consumers.ts";
 import { needs } from "./needs.ts";
 import { isNotKept } from "./not-kept.ts";
 import { isRehearsalDue } from "./rehearsal.ts";
 import { isDelivered, isStillDeclared, renderingOf } from "./rendering.ts";
 import { overlapEnd } from "./schedule.ts";
-import type { ActionOf, ApiKeyProgress, ApiKeyStep, ReadyAccount } from "./snapshot.ts";
+import type {
+  ActionOf,
+  ApiKeyProgress,
+  ApiKeySnapshot,
+  ApiKeyStep,
+  ReadyAccount,
+} from "./snapshot.ts";
 import type { SupersededKey } from "./status.ts";
 import { isCheckDue } from "./verification.ts";
 
@@ -73,8 +81,9 @@ function dueRetirement(
   at: ClockReading,
 ): ActionOf<"DisableKey" | "DeleteKey"> | undefined {
   const now = certainTime(at);
-  const { spec, status, account } = snapshot;
-  if (account.kind !== "Ready" || status.current?.verificationTime === undefined) return undefined;
+  const { spec, status } = snapshot;
+  if (accountInUse(snapshot).kind !== "Ready") return undefined;
+  if (status.current?.verificationTime === undefined) return undefined;
   if (!isDelivered(snapshot)) return undefined;
   const converged = isConverged(snapshot);
   // The console may have issued a superseded key again.
@@ -82,23 +91,27 @@ function dueRetirement(
   const due = status.superseded
     .filter(({ keyId }) => keyId !== pending?.keyId)
     .filter((key) => now >= overlapEnd(key, spec.rotation, converged));
-  return endFirst(due, account, done.failedRevocations, now);
+  return endFirst(due, snapshot, done.failedRevocations, now);
 }
 
+type EndableKey = KeyAccount &
+  Pick<SupersededKey, "keyId" | "state" | "answeredCall" | "expirationTime">;
+
 /**
- * Revokes the first key that can be revoked and has not expired. A live key is disabled before it is deleted. A key
+ * Revokes the first key that can be revoked and has not expired, if its account is ready. A live key is disabled before it is deleted. A key
  * that was disabled outside the operator is deleted too, because it could be enabled again. An answered call is not
  * repeated before a list shows the key as valid.
  */
 export function endFirst(
-  keys: readonly Pick<SupersededKey, "keyId" | "state" | "answeredCall" | "expirationTime">[],
-  account: ReadyAccount,
+  keys: readonly EndableKey[],
+  snapshot: ApiKeySnapshot,
   failed: ReadonlyMap<string, unknown> | undefined,
   now: Instant,
 ): ActionOf<"DisableKey" | "DeleteKey"> | undefined {
   for (const key of keys) {
     const { keyId, expirationTime } = key;
-    const kind = endingCall(key, account);
+    const account = accountOf(key, snapshot);
+    const kind = account.kind === "Ready" ? endingCall(key, account) : undefined;
     if (kind !== undefined && failed?.has(keyId) !== true && now < expirationTime)
       return { kind, keyId };
   }

@@ -6,7 +6,8 @@ import type { ClockReading } from "../../frame/clock-reading.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import type { Timing } from "../timing.ts";
-import { isRenewalDue, renewalTime } from "./schedule.ts";
+import { isMoving } from "./accounts.ts";
+import { isRenewalDue, renewalTime, welcomeTime } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
 import type { KeyStatus } from "./status.ts";
 import { replacedInMs } from "./verification.ts";
@@ -25,6 +26,7 @@ export const needs: readonly NeedRule[] = [
   secretIsBroken,
   keyIsRefused,
   keyHasExpired,
+  accountHasChanged,
   rotationIsDue,
   rotationIsPending,
 ];
@@ -95,6 +97,18 @@ function keyHasExpired(
   return {
     reason: "KeyExpired",
     message: `Key ${current.keyId} expired at ${toIso8601(current.expirationTime)}.`,
+  };
+}
+
+/** Not urgent, so that it waits for a window. */
+function accountHasChanged(snapshot: ApiKeySnapshot, at: ClockReading): KeyNeed | undefined {
+  const { spec, status } = snapshot;
+  const { current } = status;
+  if (current === undefined || !isMoving(snapshot)) return undefined;
+  if (welcomeTime(current, spec.rotation, at.now) > at.now) return undefined;
+  return {
+    reason: "AccountChanged",
+    message: `spec.serviceAccountRef names ServiceAccount ${spec.serviceAccountRef.name}, and key ${current.keyId} belongs to ServiceAccount ${current.serviceAccount}.`,
   };
 }
 

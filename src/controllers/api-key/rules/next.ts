@@ -14,6 +14,7 @@
 import type { ClockReading } from "../../frame/clock-reading.ts";
 import { type Failing, firstFinding } from "../../frame/rules/outcome.ts";
 import type { Timing } from "../timing.ts";
+import { reportMove } from "./accounts.ts";
 import {
   cleanStaging,
   deliverPair,
@@ -60,6 +61,7 @@ const maintenance: readonly ApiKeyRule[] = [
   rehearse,
   reportNotKept,
   reportReservedMetadata,
+  reportMove,
 ];
 
 /** The next effect, or why there is none. */

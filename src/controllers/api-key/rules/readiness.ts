@@ -8,6 +8,7 @@ import type { ClockReading } from "../../frame/clock-reading.ts";
 import { obstacleOf } from "../../frame/rules/obstacle.ts";
 import type { Outcome } from "../../frame/rules/outcome.ts";
 import { secretNameOf } from "../secret/owner.ts";
+import { accountInUse } from "./accounts.ts";
 import { rotationIsRequested } from "./needs.ts";
 import { isDelivered } from "./rendering.ts";
 import { renewalTime, safetyLimit } from "./schedule.ts";
@@ -82,7 +83,8 @@ export function isUsable(snapshot: ApiKeySnapshot, now: Instant): boolean {
 }
 
 /** Why the key does not work although the pair is in order. */
-function endedAccount({ account }: ApiKeySnapshot): Readiness | undefined {
+function endedAccount(snapshot: ApiKeySnapshot): Readiness | undefined {
+  const account = accountInUse(snapshot);
   if (account.kind === "Ready" || account.endsKeys !== true) return undefined;
   const { state, reason, message } = account;
   return { state, reason, message };

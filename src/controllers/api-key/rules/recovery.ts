@@ -6,6 +6,7 @@ import type { Waiting } from "../../frame/rules/outcome.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { attemptOf, pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
+import { accountOf, isOfSpec } from "./accounts.ts";
 import { expiryOf } from "./schedule.ts";
 import type {
   ActionOf,
@@ -16,6 +17,7 @@ import type {
   ReadyAccount,
 } from "./snapshot.ts";
 import { type IssueAttempt, type KeyStatus, listedKeyIds, type OrphanedKey } from "./status.ts";
+import type { UnusableAccount } from "./unusable-account.ts";
 
 /** The call timeout that {@link Timing.recoverySettleMs} assumes. */
 const DEFAULT_CALL_TIMEOUT_MS = 15_000;
@@ -25,12 +27,13 @@ export function recoverAttempt(
   at: ClockReading,
   timing: Timing,
 ): ApiKeyStep | undefined {
-  const { account, recovery } = snapshot;
+  const { recovery } = snapshot;
   const { attempt } = snapshot.status;
   if (attempt === undefined || done.intentRecorded === attempt.id) return undefined;
   if (pairOfAttempt(attempt, snapshot) !== undefined) return undefined;
   if (recovery?.attemptId !== attempt.id) return { kind: "StartRecovery", attemptId: attempt.id };
-  if (account.kind === "Waiting") return account;
+  const account = accountOf(attempt, snapshot);
+  if (account.kind === "Waiting") return waitForAccount(account, attempt, snapshot, at, timing);
   if (done.secondRead?.peers.isConclusive === false)
     return recovering(attempt, snapshot, timing.recoveryGapMs);
   if (done.secondRead !== undefined) {
@@ -44,6 +47,23 @@ export function recoverAttempt(
   return at.monotonic >= dueAt
     ? { kind: "ReadUnexplainedKeys" }
     : recovering(attempt, snapshot, dueAt - at.monotonic);
+}
+
+/**
+ * An account that the spec no longer names may never be ready again, and the workload needs a key: the wait for it is
+ * limited.
+ */
+function waitForAccount(
+  account: UnusableAccount,
+  attempt: IssueAttempt,
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  { formerAccountPatienceMs }: Timing,
+): ApiKeyStep | undefined {
+  const { recovery } = snapshot;
+  if (recovery === undefined || isOfSpec(attempt, snapshot)) return account;
+  const leftMs = recovery.since + formerAccountPatienceMs - at.monotonic;
+  return leftMs > 0 ? { ...account, afterMs: leftMs } : assumeLost(snapshot, at);
 }
 
 /** Extends the wait by the part of the timeout that exceeds the default. */
@@ -135,13 +155,14 @@ export function assumeLost(
 /** A lost key of the attempt, issued no later than `latest`. */
 function lostKey(
   keyId: string | undefined,
-  { id, expiresInDays }: IssueAttempt,
+  { id, expiresInDays, serviceAccount, saId }: IssueAttempt,
   latest: Instant,
   { now }: ClockReading,
   defaultDays: number,
 ): OrphanedKey {
   const expirationTime = expiryOf(latest, expiresInDays ?? defaultDays);
-  return { keyId, attemptId: id, observedTime: now, expirationTime, late: undefined };
+  const found = { keyId, attemptId: id, observedTime: now, expirationTime, late: undefined };
+  return { ...found, serviceAccount, saId };
 }
 
 function union(
@@ -151,13 +172,14 @@ function union(
   return known.length === 0 ? undefined : new Set(known.flat());
 }
 
-/** The key in use, if a complete list must contain it: the console has accepted it and has not rejected it since. */
+/** The key in use, if a complete list of the attempt's account must contain it: the console has accepted it and has not rejected it since. */
 function keyInUse(
-  { status: { current }, rejection }: ApiKeySnapshot,
+  { status: { current, attempt }, rejection }: ApiKeySnapshot,
   now: Instant,
 ): readonly string[] {
   const isOurs =
     current?.verificationTime !== undefined &&
+    current.saId === attempt?.saId &&
     now < current.expirationTime &&
     rejection?.keyId !== current.keyId;
   return isOurs ? [current.keyId] : [];

@@ -8,6 +8,7 @@ import type { IssuedPair } from "../secret/pair.ts";
 import { type SecretContents, targetSecret } from "../secret/render.ts";
 import { usesVariable } from "../secret/template.ts";
 import { pairIn, type SecretView } from "../secret/view.ts";
+import { accountInUse } from "./accounts.ts";
 import { isConverged } from "./consumers.ts";
 import { overlapEnd } from "./schedule.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
@@ -30,7 +31,8 @@ export interface Rendering extends SecretContents {
 
 /** `undefined` if no pair is delivered, or if the declared content is unknown now. */
 export function renderingOf(snapshot: ApiKeySnapshot, now: Instant): Rendering | undefined {
-  const { self, spec, account, target } = snapshot;
+  const { self, spec, target } = snapshot;
+  const account = accountInUse(snapshot);
   if (account.kind !== "Ready" || target.kind !== "Ours" || !isDelivered(snapshot))
     return undefined;
   const pair = asRecorded(snapshot);
@@ -57,8 +59,8 @@ function shownPrevious(target: SecretView): SecretContents["previous"] {
 function asRecorded({ status: { current }, target }: ApiKeySnapshot): IssuedPair | undefined {
   const pair = pairIn(target);
   if (pair === undefined || current === undefined) return undefined;
-  const { issueTime, expirationTime, revision } = current;
-  return { ...pair, issueTime, expirationTime, revision };
+  const { issueTime, expirationTime, revision, serviceAccount, saId } = current;
+  return { ...pair, issueTime, expirationTime, revision, serviceAccount, saId };
 }
 
 /**
@@ -66,7 +68,8 @@ function asRecorded({ status: { current }, target }: ApiKeySnapshot): IssuedPair
  * a secret. `undefined` if the declaration is unknown now.
  */
 export function declarationHash(snapshot: ApiKeySnapshot, now: Instant): string | undefined {
-  const { self, spec, account, status } = snapshot;
+  const { self, spec, status } = snapshot;
+  const account = accountInUse(snapshot);
   if (account.kind !== "Ready" || status.current === undefined) return undefined;
   const pair = { ...status.current, secret: new Redacted("") };
   const previous = previousInUse(snapshot, now);

@@ -14,12 +14,14 @@ import type { KindCondition, ObjectReport, Report } from "../../frame/rules/repo
 import { requestToken } from "../../frame/rules/request.ts";
 import { apiKeyType } from "../../resource-types.ts";
 import { secretNameOf } from "../secret/owner.ts";
+import type { KeyAccount } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
+import { accountOf } from "./accounts.ts";
 import { consumerConditions, countOf } from "./consumers.ts";
 import { contentOf } from "./content.ts";
 import { issuanceAllowed } from "./forecast.ts";
-import { keyInList, listedKeys } from "./listed-keys.ts";
+import { keyInList, type ListedKeys, listedKeys } from "./listed-keys.ts";
 import { EXPIRING_SOON, readinessOf } from "./readiness.ts";
 import { canRehearse, nextRehearsalMs, unrehearsed } from "./rehearsal.ts";
 import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
@@ -29,6 +31,7 @@ import {
   type ApiKeyProgress,
   type ApiKeySnapshot,
   nothingRemembered,
+  type ReadyAccount,
 } from "./snapshot.ts";
 import { type KeyStatus, keyStatusCodec, listedKeyIds } from "./status.ts";
 import { isCheckedRegularly, nextCheckMs, replacedInMs } from "./verification.ts";
@@ -137,25 +140,42 @@ function pendingOf({ object, held, staging, status }: ApiKeySnapshot): ApiKeySta
   if (held === undefined && staging.kind === "Unread") return object.status?.pending;
   const pair = held?.pair ?? pairIn(staging);
   if (pair === undefined || listedKeyIds(status).includes(pair.keyId)) return undefined;
-  return { keyId: pair.keyId, expirationTime: toIso8601(pair.expirationTime) };
+  const { keyId, serviceAccount, saId } = pair;
+  return { keyId, expirationTime: toIso8601(pair.expirationTime), serviceAccount, saId };
 }
 
 /** The expiry of a late key is an estimate: the key stays listed while the console lists it. */
-function tidied({ status, account }: ApiKeySnapshot, now: Instant): KeyStatus {
-  const isRelevant = status.superseded.length > 0 || status.orphaned.length > 0;
-  const listed = account.kind === "Ready" && isRelevant ? listedKeys(account) : undefined;
-  const isListed = (keyId = "") => listed?.isLive(keyId) !== false;
+function tidied(snapshot: ApiKeySnapshot, now: Instant): KeyStatus {
+  const { status } = snapshot;
+  const listOf = listsOf(snapshot);
   return {
     ...status,
     superseded: status.superseded
       .filter((key) => now < key.expirationTime + LISTED_MS)
-      .map((key) => (listed === undefined ? key : keyInList(key, listed)))
+      .map((key) => {
+        const listed = listOf(key);
+        return listed === undefined ? key : keyInList(key, listed);
+      })
       .map((key) =>
         now >= key.expirationTime && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,
       ),
-    orphaned: status.orphaned.filter(({ late, keyId, expirationTime }) =>
-      late === true ? now < expirationTime || isListed(keyId) : now < expirationTime + LISTED_MS,
+    orphaned: status.orphaned.filter((key) =>
+      key.late === true
+        ? now < key.expirationTime || listOf(key)?.isLive(key.keyId ?? "") !== false
+        : now < key.expirationTime + LISTED_MS,
     ),
+  };
+}
+
+/** The list of the key's account; `undefined` if the account is not ready. Each list is prepared once. */
+function listsOf(snapshot: ApiKeySnapshot): (key: KeyAccount) => ListedKeys | undefined {
+  const lists = new Map<ReadyAccount, ListedKeys>();
+  return (key) => {
+    const account = accountOf(key, snapshot);
+    if (account.kind !== "Ready") return undefined;
+    const listed = lists.get(account) ?? listedKeys(account);
+    lists.set(account, listed);
+    return listed;
   };
 }
 

@@ -28,13 +28,17 @@ const RESERVED = [
 
 type Entries = Readonly<Record<string, string>>;
 
-/** The spec without the metadata that the connection does not allow, and the names that were removed. */
+/**
+ * The spec without the metadata that one of the accounts' connections does not allow, and the names that were removed.
+ */
 export function withoutReserved(
   spec: ApiKeySpec,
-  { allowedSecretMetadata: allowed }: Pick<ReadyAccount, "allowedSecretMetadata">,
+  accounts: readonly Pick<ReadyAccount, "allowedSecretMetadata">[],
 ): { readonly spec: ApiKeySpec; readonly reservedMetadata: readonly string[] } {
   const { labels, annotations } = spec.secret;
-  const isRefused = (key: string) => isReserved(key) && !isAllowed(key, allowed);
+  const isRefused = (key: string) =>
+    isReserved(key) &&
+    accounts.some(({ allowedSecretMetadata }) => !isAllowed(key, allowedSecretMetadata));
   const reservedMetadata = Object.keys({ ...labels, ...annotations }).filter(isRefused);
   if (reservedMetadata.length === 0) return { spec, reservedMetadata };
   const keep = (entries: Entries | undefined) =>

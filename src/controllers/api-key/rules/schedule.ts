@@ -48,6 +48,15 @@ export function isRenewalDue(key: Lifetime, renewal: Instant, at: AgreedTime): b
   return certainTime(at) >= renewal || at.now >= Math.max(renewal, safetyLimit(key));
 }
 
+/** When a replacement that is not urgent may begin: now, or when the next window opens, but no later than {@link safetyLimit}. */
+export function welcomeTime(
+  key: Lifetime,
+  rotation: ApiKeySpec["rotation"],
+  now: Instant,
+): Instant {
+  return inWindow(now, rotation, safetyLimit(key));
+}
+
 /** From the issue of a key to its renewal, without windows. */
 function periodOf(rotation: ApiKeySpec["rotation"], lifetime: number, uid: string): number {
   const before = renewBefore(rotation, lifetime);

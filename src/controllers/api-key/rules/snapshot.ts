@@ -16,7 +16,7 @@ import type {
   RunContext,
 } from "../../frame/run-context.ts";
 import type { SecretOwner } from "../secret/owner.ts";
-import type { IssuedPair } from "../secret/pair.ts";
+import type { IssuedPair, KeyAccount } from "../secret/pair.ts";
 import type { AccountValues, SecretContents } from "../secret/render.ts";
 import type { SecretView } from "../secret/view.ts";
 import type { KeyStatus, OrphanedKey } from "./status.ts";
@@ -44,6 +44,10 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
   readonly status: KeyStatus;
   /** The service account for which keys can be issued now, or what the object waits for. */
   readonly account: ReadyAccount | UnusableAccount;
+  /** By saId: other accounts whose keys the object has. */
+  readonly otherAccounts?: ReadonlyMap<string, ReadyAccount | UnusableAccount>;
+  /** Why consumers would lose permissions by a key of `account`; absent unless the key in use belongs to another account. */
+  readonly missingPermissions?: string | undefined;
   readonly target: SecretView;
   readonly staging: SecretView;
   /** Another ApiKey's claim on one of these Secrets that outranks this object's claim. */
@@ -176,6 +180,8 @@ export interface ReadyAccount {
   readonly allowedSecretMetadata: readonly string[];
   /** Number of keys issued for the namespace in the last 24 hours, and the limit. Only if the grant has a limit. */
   readonly namespaceIssues?: { readonly most: number; readonly count: number } | undefined;
+  /** Whether the console has ever listed a key of the account. */
+  readonly listsKeys?: boolean;
   readonly canDisableKeys: boolean;
   readonly canDeleteKeys: boolean;
 }
@@ -189,7 +195,7 @@ export interface HeldPair {
 }
 
 /** A key that appeared in the console after its attempt was closed. */
-export interface LateKey {
+export interface LateKey extends KeyAccount {
   readonly keyId: string;
   readonly attemptId: string;
 }
@@ -278,6 +284,8 @@ export type ApiKeyAction =
       readonly orphans: readonly OrphanedKey[];
       /** Whether it is certain that no key was issued, so that the budget is refunded. */
       readonly refund: boolean;
+      /** A pair of the attempt that no consumer gets: its key is listed as superseded. */
+      readonly unwanted?: IssuedPair;
       readonly because: string;
     }
   | WithPair<"VerifyPair">

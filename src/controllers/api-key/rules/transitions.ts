@@ -2,7 +2,7 @@
 import { MAX_EARLIER_REQUESTS, MAX_RECENT_ISSUES } from "../../../api/api-key.ts";
 import { isHandledRotation } from "../../../api/handled-rotations.ts";
 import { DAY, type Instant } from "../../../util/time.ts";
-import type { IssuedPair } from "../secret/pair.ts";
+import type { IssuedPair, KeyAccount } from "../secret/pair.ts";
 import { isRequested, ROTATION_REQUESTED } from "./needs.ts";
 import type { LateKey } from "./snapshot.ts";
 import {
@@ -106,14 +106,23 @@ export function withLateKeys(
   now: Instant,
 ): KeyStatus {
   const orphaned = [...status.orphaned];
-  for (const { keyId, attemptId } of keys) {
+  for (const { keyId, attemptId, serviceAccount, saId } of keys) {
     const index = orphaned.findIndex(
       (key) => key.keyId === undefined && key.attemptId === attemptId,
     );
     const unknown = orphaned[index];
     const expirationTime = now + expiresInDays * DAY;
     if (unknown !== undefined) orphaned[index] = { ...unknown, keyId };
-    else orphaned.push({ keyId, attemptId, observedTime: now, expirationTime, late: true });
+    else
+      orphaned.push({
+        keyId,
+        attemptId,
+        observedTime: now,
+        expirationTime,
+        late: true,
+        serviceAccount,
+        saId,
+      });
   }
   return { ...status, orphaned };
 }
@@ -208,13 +217,13 @@ function supersededBy(
     : [...others, superseded(current, now)];
 }
 
-type KeyLife = Pick<SupersededKey, "keyId" | "issueTime" | "expirationTime">;
+type KeyLife = Pick<SupersededKey, "keyId" | "issueTime" | "expirationTime"> & KeyAccount;
 
 function superseded(key: KeyLife, supersededTime: Instant): SupersededKey {
   const state = { state: "Live", answeredCall: undefined, stateTime: undefined } as const;
   return { ...lifeOf(key), supersededTime, ...state };
 }
 
-function lifeOf({ keyId, issueTime, expirationTime }: KeyLife): KeyLife {
-  return { keyId, issueTime, expirationTime };
+function lifeOf({ keyId, issueTime, expirationTime, serviceAccount, saId }: KeyLife) {
+  return { keyId, issueTime, expirationTime, serviceAccount, saId };
 }

@@ -7,6 +7,7 @@ import { stableFraction } from "../../frame/rules/stable-fraction.ts";
 import { type IssuedPair, isSamePair, pairHash } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
+import { accountInUse } from "./accounts.ts";
 import { isListedInactive } from "./listed-keys.ts";
 import { isDelivered } from "./rendering.ts";
 import type { ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
@@ -20,7 +21,8 @@ export function verifyCurrent(
   at: ClockReading,
   timing: Timing,
 ): ApiKeyStep | undefined {
-  const { account, target, status, rejection } = snapshot;
+  const { target, status, rejection } = snapshot;
+  const account = accountInUse(snapshot);
   const { current } = status;
   const verdict = current && done.verdicts?.get(current.keyId);
   if (current === undefined || verdict === true) return undefined;
@@ -80,7 +82,8 @@ function checkPauseMs(
   at: ClockReading,
   timing: Timing,
 ): number | undefined {
-  const { status, rejection, account, lastCheckTime = 0 } = snapshot;
+  const { status, rejection, lastCheckTime = 0 } = snapshot;
+  const account = accountInUse(snapshot);
   const { current } = status;
   if (current === undefined) return undefined;
   if (rejection?.keyId === current.keyId) {
@@ -96,8 +99,11 @@ function checkPauseMs(
 }
 
 /** Whether no list shows that the key in use is active, so that only a try can show that it still works. */
-export function isCheckedRegularly({ account, status }: ApiKeySnapshot): boolean {
-  return account.kind === "Ready" && !account.listsKeyStates && status.current !== undefined;
+export function isCheckedRegularly(snapshot: ApiKeySnapshot): boolean {
+  const account = accountInUse(snapshot);
+  return (
+    account.kind === "Ready" && !account.listsKeyStates && snapshot.status.current !== undefined
+  );
 }
 
 /**
@@ -131,7 +137,9 @@ export function replacedInMs(
  * Whether the console's list of the account's keys is newer than the acceptance of the key, and lacks the key or shows
  * it as inactive.
  */
-function isNotLive({ account, status: { current } }: ApiKeySnapshot): boolean {
+function isNotLive(snapshot: ApiKeySnapshot): boolean {
+  const { current } = snapshot.status;
+  const account = accountInUse(snapshot);
   if (account.kind !== "Ready" || current?.verificationTime === undefined) return false;
   const { liveKeyIds, lastKeyListTime = 0 } = account;
   return (
@@ -140,7 +148,7 @@ function isNotLive({ account, status: { current } }: ApiKeySnapshot): boolean {
 }
 
 function canCheck(snapshot: ApiKeySnapshot): boolean {
-  return snapshot.account.kind === "Ready" && isDelivered(snapshot);
+  return accountInUse(snapshot).kind === "Ready" && isDelivered(snapshot);
 }
 
 export function isCheckRequested({ object: { metadata, status } }: ApiKeySnapshot): boolean {
@@ -149,7 +157,7 @@ export function isCheckRequested({ object: { metadata, status } }: ApiKeySnapsho
 }
 
 function refusal(snapshot: ApiKeySnapshot, keyId: string): string {
-  if (isListedInactive(snapshot.account, keyId))
+  if (isListedInactive(accountInUse(snapshot), keyId))
     return `The console rejects key ${keyId} and lists it as inactive or expired: it was disabled or expired outside the operator. Unless the console accepts it again, a new key is issued within a minute.`;
   return isNotLive(snapshot)
     ? `The console rejects key ${keyId} and no longer lists it: it was deleted outside the operator. Unless the console accepts it again, a new key is issued within a minute.`

@@ -7,6 +7,7 @@ import type { SecretView } from "./view.ts";
 
 /** Annotations that only some of the operator's Secrets have. */
 const PASSING = [
+  annotations.account,
   annotations.previousKeyId,
   annotations.previousPairHash,
   annotations.templateNames,

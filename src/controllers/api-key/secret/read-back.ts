@@ -6,7 +6,7 @@ import { ownEntry } from "../../../util/own-entry.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import { parseInstant } from "../../../util/time.ts";
 import type { Secret } from "../../resource-types.ts";
-import { type IssuedPair, pairHash } from "./pair.ts";
+import { type IssuedPair, pairHash, parseAccount } from "./pair.ts";
 import { fillTemplate, matchTemplate, type TemplateToken, usesVariable } from "./template.ts";
 
 /** By secret: the entry that contains it, with all values filled in except the two secrets. */
@@ -66,18 +66,19 @@ export function readBackPairs(
     variable: "secret" | "previousSecret",
     keyId = "",
     hash = "",
+    account?: string,
   ): Redacted | undefined => {
     const { entry = "", tokens = [] } = templates[variable] ?? {};
     const text = ownEntry(data, entry);
     if (text === undefined) return undefined;
     const isProven = ({ [variable]: value = "" }: Readonly<Record<string, string>>) =>
-      value !== "" && pairHash({ keyId, secret: new Redacted(value) }) === hash;
+      value !== "" && pairHash({ keyId, secret: new Redacted(value) }, account) === hash;
     const value = matchTemplate(tokens, text, isProven)?.[variable];
     return value === undefined ? undefined : new Redacted(value);
   };
-  const { keyId, pairHash: hash, previousKeyId, previousPairHash } = annotations;
+  const { keyId, pairHash: hash, account, previousKeyId, previousPairHash } = annotations;
   return {
-    pair: pairOf(notes, secretOf("secret", notes[keyId], notes[hash])),
+    pair: pairOf(notes, secretOf("secret", notes[keyId], notes[hash], notes[account])),
     previous: previousOf(
       notes,
       secretOf("previousSecret", notes[previousKeyId], notes[previousPairHash]),
@@ -97,7 +98,8 @@ function pairOf(
   if (secret === undefined || keyId === undefined || issueTime === undefined) return undefined;
   if (expirationTime === undefined || !Number.isSafeInteger(revision) || revision < 1)
     return undefined;
-  return { keyId, secret, issueTime, expirationTime, revision };
+  const account = parseAccount(notes[annotations.account]);
+  return { keyId, secret, issueTime, expirationTime, revision, ...account };
 }
 
 function previousOf(

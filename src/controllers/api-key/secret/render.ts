@@ -7,7 +7,7 @@ import { toIso8601 } from "../../../util/time.ts";
 import type { Secret } from "../../resource-types.ts";
 import { listTemplateNames } from "./names.ts";
 import { ownLabels, type SecretOwner, secretNameOf, stagingName, typeOf } from "./owner.ts";
-import { type IssuedPair, pairHash } from "./pair.ts";
+import { accountText, type IssuedPair, pairHash } from "./pair.ts";
 import { readBackTemplates } from "./read-back.ts";
 import { fillTemplate, renderTemplate } from "./template.ts";
 
@@ -122,12 +122,14 @@ export function dryRunSecret(
 }
 
 function pairAnnotations(pair: IssuedPair): Readonly<Record<string, string>> {
+  const account = accountText(pair);
   return {
+    ...(account === undefined ? {} : { [annotations.account]: account }),
     [annotations.keyId]: pair.keyId,
     [annotations.issueTime]: toIso8601(pair.issueTime),
     [annotations.expirationTime]: toIso8601(pair.expirationTime),
     [annotations.revision]: String(pair.revision),
-    [annotations.pairHash]: pairHash(pair),
+    [annotations.pairHash]: pairHash(pair, account),
   };
 }
 

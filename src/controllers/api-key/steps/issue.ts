@@ -127,6 +127,8 @@ function intended(
     startTime: at.now,
     expiresInDays: spec.expiresInDays,
     knownKeyIds,
+    serviceAccount: spec.serviceAccountRef.name,
+    saId: readyAccount(progress.snapshot).saId,
   };
   const intent = withSnapshot(progress, {
     status: withAttempt(status, attempt, self.rotateToken, certainTime(at)),
@@ -163,9 +165,9 @@ export function issueKey(
   return {
     call: async (_, progress, run) => {
       const { self, spec, status } = progress.snapshot;
-      const { saId, session } = readyAccount(progress.snapshot);
       const { attempt } = status;
       if (attempt === undefined) return undefined;
+      const { saId, session } = readyAccount(progress.snapshot, attempt);
       const issueTime = run.clock.now();
       const { expiresInDays } = spec;
       const description = describeKey(spec.description, self, attempt.id, run.clusterName);
@@ -180,7 +182,7 @@ export function issueKey(
     },
     planned: (_, { snapshot }, { clock }) => {
       const { self, spec, status } = snapshot;
-      const { saId } = readyAccount(snapshot);
+      const { saId } = readyAccount(snapshot, status.attempt);
       const { expiresInDays } = spec;
       const pair = { keyId: inventedId(keyText(self)), secret: INVENTED_SECRET };
       const times = { issueTime: clock.now(), expiresInDays, consoleTime: undefined };
@@ -205,7 +207,7 @@ function hold(
   const { namespace, name } = self;
   const { keyId, expirationTime } = held.pair;
   heldPairs.set(self.uid, { ...held, owner: { namespace, name } });
-  attempts.explain(attempt.id, accountKeyOf(object), [keyId]);
+  attempts.explain(attempt.id, accountKeyOf(object, attempt), [keyId]);
   run.metrics.apiKeyIssues.inc({ result: "Issued" });
   const { id, reason } = attempt;
   run.log.info({ namespace, name, keyId, attempt: id, reason }, "issued key");
@@ -234,7 +236,7 @@ function failIssue(
     throw new PartialFailure(stopped(carriedOut, unreadable), error);
   }
   if (commitOutcome(error) === "Unknown") throw new PartialFailure(carriedOut, error);
-  attempts.explain(attempt.id, accountKeyOf(object), []);
+  attempts.explain(attempt.id, accountKeyOf(object, attempt), []);
   namespaceIssues.remove(connection, self.namespace, self.uid, attempt.startTime);
   const refused = { status: withoutAttempt(status, true) };
   throw new PartialFailure(withSnapshot(carriedOut, refused), error);

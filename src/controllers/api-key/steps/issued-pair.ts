@@ -4,6 +4,7 @@ import { DAY, HOUR, type Instant, MINUTE, toIso8601 } from "../../../util/time.t
 import { expiryOf } from "../rules/schedule.ts";
 import type { HeldPair } from "../rules/snapshot.ts";
 import { type IssueAttempt, type KeyStatus, listedKeyIds } from "../rules/status.ts";
+import type { KeyAccount } from "../secret/pair.ts";
 
 /** Differences of clocks, and the duration of the call. */
 const TOLERANCE_MS = 5 * MINUTE;
@@ -20,7 +21,7 @@ interface IssueTimes {
 
 /** The new pair. A shorter lifetime in the answer counts; a longer lifetime does not. */
 export function heldPair(
-  { id, revision }: Pick<IssueAttempt, "id" | "revision">,
+  { id, revision, serviceAccount, saId }: Pick<IssueAttempt, "id" | "revision"> & KeyAccount,
   { keyId, secret, lifetime = {} }: NewKeyPair,
   { issueTime, expiresInDays, consoleTime }: IssueTimes,
 ): HeldPair {
@@ -32,7 +33,10 @@ export function heldPair(
     (ms) => ms !== undefined && ms >= SHORTEST_MS && ms < wantedMs - TOLERANCE_MS,
   );
   const expirationTime = issueTime + Math.min(wantedMs, ...shorter.map((ms) => ms ?? wantedMs));
-  return { attemptId: id, pair: { keyId, secret, issueTime, expirationTime, revision } };
+  return {
+    attemptId: id,
+    pair: { keyId, secret, issueTime, expirationTime, revision, serviceAccount, saId },
+  };
 }
 
 interface Note {

@@ -1,6 +1,7 @@
 /** Helpers that the steps of an ApiKey share. Pure. */
 import { type EventReason, toEvent } from "../../../api/events.ts";
 import { SpecError } from "../../frame/errors.ts";
+import { accountOf } from "../rules/accounts.ts";
 import {
   type ApiKeyDone,
   type ApiKeyMemory,
@@ -10,6 +11,7 @@ import {
   nothingRemembered,
   type ReadyAccount,
 } from "../rules/snapshot.ts";
+import type { IssuedPair, KeyAccount } from "../secret/pair.ts";
 
 export function withSnapshot(
   { snapshot, done }: ApiKeyProgress,
@@ -33,10 +35,21 @@ export function remembering(
   };
 }
 
-/** The account and its console. Rules return actions that call the console only if the account is ready. */
-export function readyAccount({ account }: ApiKeySnapshot): ReadyAccount {
+/**
+ * The account of a key, and its console; without a key, the account for which keys are issued. Rules return actions that
+ * call the console only if the account is ready.
+ */
+export function readyAccount(snapshot: ApiKeySnapshot, key?: KeyAccount): ReadyAccount {
+  const account = accountOf(key, snapshot);
   if (account.kind === "Ready") return account;
   throw new SpecError("ServiceAccountNotReady", "The ServiceAccount is not ready.");
+}
+
+/** The account of a pair; the key in use belongs to the account in the status. */
+export function accountOfPair(snapshot: ApiKeySnapshot, pair: IssuedPair): ReadyAccount {
+  const { current } = snapshot.status;
+  const isCurrent = pair.saId === undefined && pair.keyId === current?.keyId;
+  return readyAccount(snapshot, isCurrent ? current : pair);
 }
 
 /** The progress after a step, with one more event about the object. */

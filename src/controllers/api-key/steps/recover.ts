@@ -18,14 +18,19 @@ import {
   withoutAttempt,
   withUnlistedKey,
 } from "../rules/transitions.ts";
+import { attemptOf } from "../secret/view.ts";
 import { readyAccount, remembering, withDone, withEvent, withSnapshot } from "./progress.ts";
 import type { ApiKeyEffect, ApiKeyRead, ApiKeyTransition } from "./step-types.ts";
 
 export function startRecovery({ attempts }: IssueCoordination): ApiKeyTransition<"StartRecovery"> {
   return {
     whileSuspended: true,
-    note: ({ attemptId }, { snapshot: { object } }) =>
-      attempts.leaveUnexplained(attemptId, accountKeyOf(object), ownerKeyOf(object)),
+    note: ({ attemptId }, { snapshot: { object, status } }) =>
+      attempts.leaveUnexplained(
+        attemptId,
+        accountKeyOf(object, status.attempt),
+        ownerKeyOf(object),
+      ),
     after: ({ attemptId }, progress, _, { monotonic }) =>
       remembering(progress, { recovery: { attemptId, since: monotonic } }),
   };
@@ -37,15 +42,17 @@ export function readUnexplainedKeys({
 }: IssueCoordination): ApiKeyRead<"ReadUnexplainedKeys"> {
   return {
     read: async (_, progress, run) => {
-      const { recovery, object, spec } = progress.snapshot;
-      if (recovery === undefined) return progress;
-      const { session, saId } = readyAccount(progress.snapshot);
+      const { recovery, object, status } = progress.snapshot;
+      const { attempt } = status;
+      if (recovery === undefined || attempt === undefined) return progress;
+      const { session, saId } = readyAccount(progress.snapshot, attempt);
       const detail = await lookUpAccount(run.console(session), saId, run.signal);
       // A deleted account has no live keys.
       const keyIds = detail === undefined ? [] : detail.keyIds;
       if (recovery.firstRead !== undefined) {
-        const peers = peerKeysOf(object, spec, run, attempts);
-        const isAlone = attempts.startExplaining(accountKeyOf(object), ownerKeyOf(object));
+        const peers = peerKeysOf(object, attempt, run, attempts);
+        const account = accountKeyOf(object, attempt);
+        const isAlone = attempts.startExplaining(account, ownerKeyOf(object));
         const isConclusive = peers.isConclusive && isAlone;
         return withDone(progress, { secondRead: { keyIds, peers: { ...peers, isConclusive } } });
       }
@@ -61,13 +68,15 @@ export function closeAttempt({
   return {
     call: async (action, progress, run) => {
       const closed = await run.writeStatus(withoutOpenAttempt(progress, action, run));
-      const { orphans, refund } = action;
+      const { orphans, refund, unwanted } = action;
       const { object, self, status } = progress.snapshot;
       const attempt = status.attempt?.id;
       if (attempt !== undefined) {
-        const keyIds = orphans.map(({ keyId }) => keyId).filter((keyId) => keyId !== undefined);
-        attempts.explain(attempt, accountKeyOf(object), keyIds);
-        if (orphans.length === 0 && !refund) attempts.takeSurplus(accountKeyOf(object));
+        const found = unwanted === undefined ? orphans : [unwanted];
+        const keyIds = found.map(({ keyId }) => keyId).filter((keyId) => keyId !== undefined);
+        const account = accountKeyOf(object, status.attempt);
+        attempts.explain(attempt, account, keyIds);
+        if (found.length === 0 && !refund) attempts.takeSurplus(account);
       }
       const { namespace, name } = self;
       if (orphans.length > 0)
@@ -80,7 +89,8 @@ export function closeAttempt({
       const vainAttempts = refund ? nextVainAttempt(snapshot.vainAttempts, monotonic) : undefined;
       const done = withDone(closed, { secondRead: undefined });
       const after = remembering(done, { recovery: undefined, vainAttempts });
-      const note = `Attempt ${snapshot.status.attempt?.id} is closed: ${because}.`;
+      const id = snapshot.status.attempt?.id ?? attemptOf(snapshot.staging);
+      const note = `Attempt ${id} is closed: ${because}.`;
       return orphans.length > 0
         ? withEvent(after, "KeyOrphaned", "Recover", note)
         : withEvent(after, "AttemptClosed", "Recover", note);
@@ -90,10 +100,12 @@ export function closeAttempt({
 
 function withoutOpenAttempt(
   progress: ApiKeyProgress,
-  { orphans, refund }: ActionOf<"CloseAttempt">,
+  { orphans, refund, unwanted }: ActionOf<"CloseAttempt">,
   { clock }: Pick<ApiKeyReading, "clock">,
 ): ApiKeyProgress {
-  const closed = withoutAttempt(progress.snapshot.status, refund, orphans);
+  const { status } = progress.snapshot;
+  const listed = unwanted === undefined ? status : withUnlistedKey(status, unwanted, clock.now());
+  const closed = withoutAttempt(listed, refund, orphans);
   return withSnapshot(progress, { status: { ...closed, lastRecoveryTime: clock.now() } });
 }
 
@@ -140,8 +152,9 @@ export function listLateKeys({
       if (found.late.length === 0) return found;
       const listed = await run.writeStatus(found.listed);
       const { namespace, name } = self;
-      for (const { keyId, attemptId } of found.late) {
-        attempts.addKey(attemptId, accountKeyOf(object), keyId);
+      for (const key of found.late) {
+        const { keyId, attemptId } = key;
+        attempts.addKey(attemptId, accountKeyOf(object, key), keyId);
         run.log.error({ namespace, name, keyId, attempt: attemptId }, "a key appeared late");
       }
       return { ...found, listed };
@@ -161,9 +174,12 @@ export function listLateKeys({
   ): LateKeys {
     const { object, spec, status } = progress.snapshot;
     const deferring = withDone(progress, { defersLateKeys: true });
-    if (!attempts.startExplaining(accountKeyOf(object), ownerKeyOf(object)))
-      return { late: [], listed: deferring };
-    const { known } = peerKeysOf(object, spec, run, attempts);
+    const accounts = [...new Map(keys.map((key) => [accountKeyOf(object, key), key]))];
+    const isAlone = accounts.every(([account]) =>
+      attempts.startExplaining(account, ownerKeyOf(object)),
+    );
+    if (!isAlone) return { late: [], listed: deferring };
+    const known = accounts.flatMap(([, key]) => peerKeysOf(object, key, run, attempts).known);
     const late = keys.filter(({ keyId }) => !known.includes(keyId));
     const done = withSnapshot(deferring, { lateKeys: [] });
     if (late.length === 0) return { late, listed: done };

@@ -66,7 +66,8 @@ export async function tryWrites(snapshot: ApiKeySnapshot, run: ApiKeyReading): P
   return { ...inTarget, ...inStaging };
 }
 
-function samplePair({ spec }: ApiKeySnapshot, { clock }: ApiKeyReading): IssuedPair {
+function samplePair(snapshot: ApiKeySnapshot, { clock }: ApiKeyReading): IssuedPair {
+  const { spec } = snapshot;
   const issueTime = clock.now();
   return {
     keyId: "sak_dry_run",
@@ -74,6 +75,8 @@ function samplePair({ spec }: ApiKeySnapshot, { clock }: ApiKeyReading): IssuedP
     issueTime,
     expirationTime: expiryOf(issueTime, spec.expiresInDays),
     revision: 1,
+    serviceAccount: spec.serviceAccountRef.name,
+    saId: readyAccount(snapshot).saId,
   };
 }
 

@@ -6,7 +6,8 @@ import { endEffect, notApplied, type ShownKey, shownKey } from "../../../iam/evi
 import { type Instant, MINUTE } from "../../../util/time.ts";
 import { lookUpAccount } from "../../look-up-account.ts";
 import { readEffect } from "../../read-effect.ts";
-import type { ActionOf, ApiKeyReading, ApiKeySnapshot } from "../rules/snapshot.ts";
+import { accountInUse } from "../rules/accounts.ts";
+import type { ActionOf, ApiKeyReading, ApiKeySnapshot, ReadyAccount } from "../rules/snapshot.ts";
 import type { KeyStatus } from "../rules/status.ts";
 import { type KeyEnd, withEndedKey } from "../rules/transitions.ts";
 import { readyAccount, withDone, withEvent, withSnapshot } from "./progress.ts";
@@ -23,15 +24,16 @@ type CallToEnd = "disableKey" | "deleteKey";
 export const endKey: ApiKeyEffect<"DisableKey" | "DeleteKey", KeyEnd | IamError> = {
   call: (action, { snapshot }, run) =>
     orError(async () => {
-      const { session, saId } = readyAccount(snapshot);
+      const { session, saId } = accountOfKey(action, snapshot);
       const client = run.console(session);
       const found = await findKey(action, snapshot, client, run);
       if (found === "Gone") return { state: "Deleted" };
-      const answeredCall = await callToEnd(action, found === "Listed", client, saId);
-      return readEnd(action, answeredCall, snapshot, client, run);
+      const wasListed = found === "Listed";
+      const answeredCall = await callToEnd(action, wasListed, client, saId);
+      return readEnd({ ...action, answeredCall, wasListed }, snapshot, client, run);
     }),
   planned: async (action, { snapshot }, run) => {
-    const { session, saId } = readyAccount(snapshot);
+    const { session, saId } = accountOfKey(action, snapshot);
     const found = await orError(() => findKey(action, snapshot, run.console(session), run));
     if (found === "Gone") return { answer: { state: "Deleted" } };
     return found instanceof IamError ? { answer: found } : plannedEnd(action, saId);
@@ -94,53 +96,76 @@ async function findKey(
 ): Promise<"Gone" | "Listed" | "Unlisted"> {
   const { keyId } = action;
   const { status } = snapshot;
-  const detail = await lookUpAccount(console, readyAccount(snapshot).saId, signal);
+  const account = accountOfKey(action, snapshot);
+  const detail = await lookUpAccount(console, account.saId, signal);
   if (detail === undefined) return "Gone";
   if (detail.keyIds?.includes(keyId) === true) return "Listed";
   const isDisabled = status.superseded.some(
     (key) => key.keyId === keyId && (key.state === "Disabled" || key.answeredCall === "disableKey"),
   );
-  if (isDisabled || isBlind(detail.keyIds, status)) return "Unlisted";
-  if (!provesGone(detail.keyIds, keyId, status, clock.now())) throw unproven(action);
+  if (isDisabled || isBlind(detail.keyIds, account, snapshot)) return "Unlisted";
+  if (!provesGone(detail.keyIds, keyId, account, snapshot, clock.now())) throw unproven(action);
   return "Gone";
 }
 
-/** Whether the list lacks a working key, and so proves nothing about other keys. */
+/** The account of a key that the status lists. The key in use may belong to another one. */
+function accountOfKey({ keyId }: EndKey, snapshot: ApiKeySnapshot): ReadyAccount {
+  return readyAccount(
+    snapshot,
+    listedKeys(snapshot.status).find((key) => key.keyId === keyId),
+  );
+}
+
+function listedKeys({ current, superseded }: KeyStatus) {
+  return [...superseded, current].filter((key) => key !== undefined);
+}
+
+/**
+ * Whether the list lacks a working key of the account, and so proves nothing about other keys. If the key in use belongs
+ * to another account, the list proves something once the console has listed keys of this account.
+ */
 function isBlind(
   listed: readonly string[] | undefined,
-  { current, superseded }: KeyStatus,
+  account: ReadyAccount,
+  snapshot: ApiKeySnapshot,
+  wasListed = false,
 ): boolean {
+  const { current, superseded } = snapshot.status;
+  if (accountInUse(snapshot) !== account) return !wasListed && account.listsKeys !== true;
   if (current?.verificationTime === undefined) return false;
   const isEnded = superseded.some(({ keyId }) => keyId === current.keyId);
   return !isEnded && listed?.includes(current.keyId) !== true;
 }
 
 /**
- * Whether a list without the key proves that the key is deleted: the list has another key of the object, and the
- * console had time to list this key.
+ * Whether a list without the key proves that the key is deleted: the console had time to list this key, and the list has
+ * another key of the object, or the key in use belongs to another account.
  */
 function provesGone(
   listed: readonly string[] = [],
   keyId: string,
-  { current, superseded }: KeyStatus,
+  account: ReadyAccount,
+  snapshot: ApiKeySnapshot,
   now: Instant,
 ): boolean {
-  const keys = [current, ...superseded].filter((key) => key !== undefined);
+  const keys = listedKeys(snapshot.status);
   const issueTime = keys.find((key) => key.keyId === keyId)?.issueTime ?? 0;
-  return now >= issueTime + LISTING_LAG_MS && keys.some((key) => listed.includes(key.keyId));
+  if (now < issueTime + LISTING_LAG_MS) return false;
+  return accountInUse(snapshot) !== account || keys.some((key) => listed.includes(key.keyId));
 }
 
 /** A list without the key shows that it has ended, unless the list lacks keys that work. */
 async function readEnd(
-  { keyId }: EndKey,
-  answeredCall: CallToEnd,
+  action: EndKey & { readonly answeredCall: CallToEnd; readonly wasListed: boolean },
   snapshot: ApiKeySnapshot,
   console: IamReader,
   run: Pick<ApiKeyReading, "signal" | "clock">,
 ): Promise<KeyEnd> {
+  const { keyId, answeredCall, wasListed } = action;
+  const account = accountOfKey(action, snapshot);
   const read = async () => {
-    const detail = await lookUpAccount(console, readyAccount(snapshot).saId, run.signal);
-    return shownKey(detail, keyId, isBlind(detail?.keyIds, snapshot.status));
+    const detail = await lookUpAccount(console, account.saId, run.signal);
+    return shownKey(detail, keyId, isBlind(detail?.keyIds, account, snapshot, wasListed));
   };
   const { effect, seen } = await readEffect(read, (shown) => endEffect(answeredCall, shown), run);
   if (effect === "NotShown")

@@ -24,7 +24,7 @@ import { type IssuedPair, isSamePair, pairHash } from "../secret/pair.ts";
 import { targetPatch } from "../secret/patch.ts";
 import { type SecretContents, stagingSecret, targetSecret } from "../secret/render.ts";
 import { attemptOf, pairIn, type SecretView, viewSecret } from "../secret/view.ts";
-import { readyAccount, remembering, withDone, withEvent, withSnapshot } from "./progress.ts";
+import { accountOfPair, remembering, withDone, withEvent, withSnapshot } from "./progress.ts";
 import type { ApiKeyEffect, ApiKeyRead, ApiKeyTransition } from "./step-types.ts";
 
 export const readTarget: ApiKeyRead<"ReadTarget"> = {
@@ -85,7 +85,7 @@ function noteStagedPair(
   const pair = pairIn(staging);
   if (isHeldToo(snapshot)) heldPairs.delete(self.uid);
   if (attemptId !== undefined && pair !== undefined)
-    attempts.explain(attemptId, accountKeyOf(object), [pair.keyId]);
+    attempts.explain(attemptId, accountKeyOf(object, pair), [pair.keyId]);
 }
 
 function withStagedPair(progress: ApiKeyProgress): ApiKeyPerformed {
@@ -165,7 +165,7 @@ function writeTarget(
 
 function wantedTarget(snapshot: ApiKeySnapshot, contents: SecretContents): Secret {
   const { self, spec } = snapshot;
-  return targetSecret(self, spec, readyAccount(snapshot).values, contents);
+  return targetSecret(self, spec, accountOfPair(snapshot, contents.pair).values, contents);
 }
 
 function plannedWrite(wanted: Secret): Planned<Secret> {

@@ -10,13 +10,14 @@ import type {
 import { withAcceptedKey } from "../rules/transitions.ts";
 import { verdictKey } from "../rules/verification.ts";
 import type { IssuedPair } from "../secret/pair.ts";
-import { readyAccount, remembering } from "./progress.ts";
+import { accountOfPair, remembering } from "./progress.ts";
 import type { ApiKeyRead } from "./step-types.ts";
 
 /** Checks the pair with searchActions. Rejects if the response does not show whether the console accepts the pair. */
 export const verifyPair: ApiKeyRead<"VerifyPair"> = {
   read: async ({ pair }, progress, run) => {
-    const { session } = readyAccount(progress.snapshot);
+    // A pair is shown only to the console of its own account.
+    const { session } = accountOfPair(progress.snapshot, pair);
     const startTime = run.clock.now();
     const evidence = await run
       .console(session)

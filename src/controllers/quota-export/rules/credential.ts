@@ -3,6 +3,7 @@ import { type ApiKey, apiKeyKind } from "../../../api/api-key.ts";
 import type { ConnectionRef } from "../../../api/fields.ts";
 import { parseSpec } from "../../../api/parse-spec.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../../api/service-account.ts";
+import { accountInUse } from "../../key-accounts.ts";
 
 export type Credential =
   | { readonly kind: "Bearer" }
@@ -25,7 +26,8 @@ export function chooseCredential(
   if (apiKey === undefined) return waiting(`ApiKey ${name} does not exist.`);
   const key = parseSpec(apiKeyKind, apiKey);
   if (!key.ok) return waiting(`The spec of ApiKey ${name} is invalid.`);
-  const accountName = key.spec.serviceAccountRef.name;
+  // The key in use may belong to another account than the spec names.
+  const accountName = accountInUse(apiKey) ?? key.spec.serviceAccountRef.name;
   const account = accountOf(accountName);
   const parsed = account === undefined ? undefined : parseSpec(serviceAccountKind, account);
   if (account === undefined || parsed?.ok !== true) {
@@ -38,8 +40,12 @@ export function chooseCredential(
       message: `ApiKey ${name} belongs to the ${kind} ${connection}: a key is never sent over another connection than its own. Set connectionRef to ${kind} ${connection}.`,
     };
   }
-  if (apiKey.status?.current === undefined)
-    return waiting(`ApiKey ${name} does not have a key yet.`);
+  const { current } = apiKey.status ?? {};
+  if (current === undefined) return waiting(`ApiKey ${name} does not have a key yet.`);
+  if (current.saId !== undefined && current.saId !== account.status?.saId)
+    return waiting(
+      `The key of ApiKey ${name} belongs to account ${current.saId}, and ServiceAccount ${accountName} has another account.`,
+    );
   return { kind: "Key", apiKey, account };
 }
 

@@ -5,6 +5,7 @@
 import type { ApiKey } from "../../../api/api-key.ts";
 import { isReportedOn } from "../../../api/conditions.ts";
 import { HOUR, type Instant, parseInstant, SECOND } from "../../../util/time.ts";
+import { attemptAccount } from "../../key-accounts.ts";
 import { isAttemptOf, isOfOtherCluster, type Marker, markerOf } from "../../marker.ts";
 import { judgeAnswer } from "./account.ts";
 import type { AccountSnapshot, UnnamedKeys } from "./snapshot.ts";
@@ -166,11 +167,12 @@ function judge(
 
 /** Whether an ApiKey may still name a key later: its status lags, or its open attempt may have issued the key. */
 function holderOf(
-  { apiKeys, apiKeysAreCurrent }: AccountSnapshot,
+  { object, apiKeys, apiKeysAreCurrent }: AccountSnapshot,
   now: Instant,
 ): (keyId: string, marker: Marker | undefined) => boolean {
   if (!apiKeysAreCurrent || !apiKeys.every(isReportedOn)) return () => true;
   const attempts = apiKeys
+    .filter((apiKey) => attemptAccount(apiKey) === object.metadata.name)
     .flatMap(({ status }) => status?.attempt ?? [])
     .filter(({ startTime }) => now - (parseInstant(startTime) ?? 0) < ATTEMPT_PATIENCE_MS)
     .map(({ id, knownKeyIds }) => ({ id, knownKeyIds: new Set(knownKeyIds) }));

@@ -333,10 +333,21 @@ function remainder({ object, account, attempt }: AccountSnapshot): string {
     : `the account that attempt ${attempt.id} of ${name} possibly created`;
 }
 
+/** How `users` marks an ApiKey of another account that still has keys of this account. */
+export const SUPERSEDED_KEYS = "(superseded keys)";
+
 export function inUse(users: readonly string[]): Waiting {
+  const former = users.filter((user) => user.endsWith(SUPERSEDED_KEYS));
+  const others = users.filter((user) => !former.includes(user));
+  const advice = [
+    others.length === 0 ? "" : ` Delete ${nameAll(others)} first.`,
+    former.length === 0
+      ? ""
+      : ` Keys of this account may still work: ${nameAll(former)}. They count until they are revoked or expire, or until spec.access: Revoked has taken all permissions from them.`,
+  ].join("");
   return reconciling(
     ACCOUNT_REASON.inUse,
-    `Deletion waits for objects that still use this object. Delete ${nameAll(users)} first.`,
+    `Deletion waits for objects that still use this object.${advice}`,
     RECHECK_MS,
   );
 }

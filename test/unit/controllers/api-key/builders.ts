@@ -77,17 +77,19 @@ export const account: ReadyAccount = {
   canDeleteKeys: false,
 };
 
+export const ofBot = { serviceAccount: "bot", saId: "sa-1" };
+
 /** Key number `revision`, issued so long before now. */
 export function pair(revision: number, ageMs = DAY): IssuedPair {
   const issueTime = NOW - ageMs;
   const expirationTime = issueTime + 90 * DAY;
   const secret = new Redacted(`${revision}`.repeat(43).slice(0, 43));
-  return { keyId: `sak_${revision}`, secret, issueTime, expirationTime, revision };
+  return { keyId: `sak_${revision}`, secret, issueTime, expirationTime, revision, ...ofBot };
 }
 
 export function current(revision: number, changes: Partial<CurrentKey> = {}): CurrentKey {
   const { secret: _, ...key } = pair(revision);
-  return { ...key, verificationTime: NOW - DAY, ...changes };
+  return { ...key, ...ofBot, verificationTime: NOW - DAY, ...changes };
 }
 
 export function superseded(revision: number, changes: Partial<SupersededKey> = {}): SupersededKey {
@@ -100,6 +102,7 @@ export function superseded(revision: number, changes: Partial<SupersededKey> = {
     state: "Live",
     answeredCall: undefined,
     stateTime: undefined,
+    ...ofBot,
     ...changes,
   };
 }
@@ -155,6 +158,7 @@ export const openAttempt = (revision: number) => ({
   startTime: NOW,
   expiresInDays: 90,
   knownKeyIds: ["sak_old"],
+  ...ofBot,
 });
 
 export function object(status: ApiKey["status"] = undefined): ApiKey {

@@ -19,6 +19,7 @@ import {
   NOW,
   noKeys,
   object,
+  ofBot,
   openAttempt,
   owner,
   progressOf,
@@ -36,6 +37,7 @@ const orphan = {
   observedTime: NOW - DAY,
   expirationTime: NOW + 2 * DAY,
   late: undefined,
+  ...ofBot,
 };
 const mayEnd = { ...account, canDisableKeys: true, canDeleteKeys: true };
 const full = { recentIssues: Array(4).fill({ time: NOW - HOUR, requested: undefined }) };

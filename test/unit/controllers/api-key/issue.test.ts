@@ -14,6 +14,7 @@ import {
   holding,
   keySpec,
   NOW,
+  ofBot,
   owner,
   pair,
   rowsOf,
@@ -41,6 +42,7 @@ const orphan = (number: number, changes: object = {}) => ({
   observedTime: NOW,
   expirationTime: NOW + 90 * DAY,
   late: undefined,
+  ...ofBot,
   ...changes,
 });
 const orphans = (count: number, changes: object = {}) =>

@@ -4,7 +4,7 @@ import { heldPair, notesOn } from "../../../../src/controllers/api-key/steps/iss
 import type { KeyLifetime } from "../../../../src/iam/model.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
 import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
-import { current, NOW, noKeys, superseded } from "./builders.ts";
+import { current, NOW, noKeys, ofBot, superseded } from "./builders.ts";
 
 const attempt = { id: "a1", revision: 2 };
 const SECRET = new Redacted("s".repeat(43));
@@ -35,7 +35,7 @@ describe("a key for which 90 days were requested expires after", () => {
 });
 
 describe("what is said about a new key", () => {
-  const orphan = { keyId: "sak_1", attemptId: "a0", observedTime: NOW, late: undefined };
+  const orphan = { keyId: "sak_1", attemptId: "a0", observedTime: NOW, late: undefined, ...ofBot };
   const lost = { ...orphan, expirationTime: NOW + DAY };
 
   test.each<[string, KeyLifetime, Partial<KeyStatus>, readonly string[]]>([

@@ -27,6 +27,7 @@ import {
   keySpec,
   NOW,
   object,
+  ofBot,
   openAttempt,
   owner,
   pair,
@@ -76,6 +77,7 @@ const lost = (revision: number) => ({
   observedTime: NOW,
   expirationTime: NOW + 10 * DAY,
   late: undefined,
+  ...ofBot,
 });
 const manyLost = Array.from({ length: 500 }, (_, index) => lost(index + 10));
 const late = { keyId: "sak_9", attemptId: "a9" };

@@ -25,7 +25,7 @@ function look(peers: readonly ApiKey[], attempts: AttemptRegistry) {
   const caches = cachesWith({ apikeys: { byIndex: () => [self, ...peers] } });
   const context = { caches, clock: { now: () => NOW } } as never;
   return {
-    keys: peerKeysOf(self, keySpec(), context, attempts),
+    keys: peerKeysOf(self, { serviceAccount: keySpec().serviceAccountRef.name }, context, attempts),
     unsettled: unsettledPeerOf(self, keySpec(), context, attempts),
   };
 }

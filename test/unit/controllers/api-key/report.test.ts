@@ -16,6 +16,7 @@ import {
   keySpec,
   NOW,
   object,
+  ofBot,
   owner,
   pair,
   reportedStatus,
@@ -125,6 +126,7 @@ describe("the status", () => {
       current: {
         keyId: "sak_1",
         revision: 1,
+        ...ofBot,
         issueTime: "2026-01-09T00:00:00Z",
         expirationTime: "2026-04-09T00:00:00Z",
         verificationTime: "2026-01-09T00:00:00Z",
@@ -142,6 +144,7 @@ describe("the status", () => {
     observedTime: NOW - 90 * DAY,
     expirationTime,
     late,
+    ...ofBot,
   });
   const orphaned = (...keys: readonly ReturnType<typeof orphan>[]) => ({ orphaned: keys });
 

@@ -76,6 +76,7 @@ const orphan = (observedTime: number) => ({
   observedTime,
   expirationTime: observedTime + 30 * DAY,
   late: undefined,
+  ...keys.ofBot,
 });
 const status = fc.record({
   current: maybe(current),

@@ -7,7 +7,7 @@ const secretType = "argocd.argoproj.io/secret-type";
 
 function refused(key: string, ...allowedSecretMetadata: readonly string[]): readonly string[] {
   const spec = keySpec({ secret: { annotations: { [key]: "x", "example.com/note": "x" } } });
-  return withoutReserved(spec, { allowedSecretMetadata }).reservedMetadata;
+  return withoutReserved(spec, [{ allowedSecretMetadata }]).reservedMetadata;
 }
 
 test.each([
@@ -41,7 +41,7 @@ test("what is not allowed is left out of labels and annotations, and nothing els
   const labels = { [secretType]: "cluster", team: "a" };
   const annotations = { "kubed.appscode.com/sync": "", "example.com/note": "b" };
   const spec = keySpec({ secret: { labels, annotations } });
-  const { spec: kept, reservedMetadata } = withoutReserved(spec, { allowedSecretMetadata: [] });
+  const { spec: kept, reservedMetadata } = withoutReserved(spec, [{ allowedSecretMetadata: [] }]);
   expect(reservedMetadata).toEqual([secretType, "kubed.appscode.com/sync"]);
   expect(kept.secret).toEqual({
     ...spec.secret,

@@ -9,7 +9,7 @@ import {
 import * as transitions from "../../../../src/controllers/api-key/rules/transitions.ts";
 import { DAY } from "../../../../src/util/time.ts";
 import { maybe } from "../requeue.ts";
-import { current, NOW, noKeys, openAttempt, pair, superseded } from "./builders.ts";
+import { current, NOW, noKeys, ofBot, openAttempt, pair, superseded } from "./builders.ts";
 
 const attemptId = fc.constantFrom("a1", "a2");
 const orphan = (keyId: string | undefined, attempt: string): OrphanedKey => ({
@@ -18,6 +18,7 @@ const orphan = (keyId: string | undefined, attempt: string): OrphanedKey => ({
   observedTime: NOW,
   expirationTime: NOW + DAY,
   late: undefined,
+  ...ofBot,
 });
 /** Six keys, each in one list or in none; and orphans whose IDs are not known. */
 const status = fc

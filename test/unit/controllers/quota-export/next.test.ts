@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { ApiKey } from "../../../../src/api/api-key.ts";
+import type { ConnectionRef } from "../../../../src/api/fields.ts";
 import { API_VERSION } from "../../../../src/api/meta.ts";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
 import { ALL_RIGHTS } from "../../../../src/controllers/connection/rules/effective-grant.ts";
@@ -44,6 +45,32 @@ test("an ApiKey without a key yet is waited for", () => {
     );
   expect(choose({})).toEqual({ kind: "Waiting", message: "ApiKey ci does not have a key yet." });
   expect(choose({ current: { keyId: "key-1" } }).kind).toBe("Key");
+});
+
+test("a key is sent only over the connection of the account that it belongs to", () => {
+  const object = (kind: string, name: string, rest: object) => ({
+    apiVersion: API_VERSION,
+    kind,
+    metadata: { name, namespace: "team-a", uid: name, resourceVersion: "1" },
+    ...rest,
+  });
+  const elsewhere = { connectionRef: { kind: "Connection", name: "elsewhere" } };
+  const accounts: Readonly<Record<string, object>> = {
+    former: object("ServiceAccount", "former", { spec: {}, status: { saId: "sa-1" } }),
+    next: object("ServiceAccount", "next", { spec: elsewhere, status: { saId: "sa-2" } }),
+  };
+  const spec = { serviceAccountRef: { name: "next" } };
+  const choose = (current: object, connection: ConnectionRef = CONNECTION) =>
+    chooseCredential(
+      "ci",
+      connection,
+      object("ApiKey", "ci", { spec, status: { current } }) as unknown as ApiKey,
+      (name) => accounts[name] as unknown as ServiceAccount,
+    ).kind;
+  const key = { keyId: "key-1", serviceAccount: "former", saId: "sa-1" };
+  expect(choose(key)).toBe("Key");
+  expect(choose(key, { kind: "Connection", name: "elsewhere" })).toBe("Mismatch");
+  expect(choose({ ...key, saId: "sa-9" })).toBe("Waiting");
 });
 
 test.each([
