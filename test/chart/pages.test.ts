@@ -1,5 +1,7 @@
 /** The commands of README and docs, read from the pages and run. */
-import { readdirSync, readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type IamServer, startIamServer } from "../../tools/iam-server/server.ts";
@@ -108,13 +110,53 @@ describe("README", () => {
     const { scripts } = JSON.parse(readFileSync("package.json", "utf8"));
     for (const page of [...pages, "CONTRIBUTING.md"])
       for (const { code } of blocksOf(page)) {
-        const named = [...code.matchAll(/^(?:\S+=\S+ )?npm (?:run )?([\w:]+)/gm)].map(
+        const named = [...code.matchAll(/^(?:\S+=\S+ )?npm (?:run )?([\w:-]+)/gm)].map(
           ([, name]) => name,
         );
         if (named.length > 0) done.add(code);
         expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
       }
   });
+});
+
+describe("getting started", () => {
+  scenario("leads to a program that uses a key, and rotates it", async () => {
+    const page = "docs/getting-started.md";
+    await follow(page, "Install the chart");
+    await follow(page, "Connect it to the console");
+    expect(await follow(page, "Get a key")).toMatch(/^apikey\S*ci-bot-key +True +KeyDelivered/m);
+    await follow(page, "Use it in a Pod");
+    const before = await programOf("caller");
+    expect(await follow(page, "Rotate the key")).toContain("KeyRotated");
+    const after = await programOf("caller");
+    for (const { output } of [before, after]) expect(output).toContain('"status":"Active"');
+    expect(after.keyId).not.toBe(before.keyId);
+    expect(iam.requests.unknownCalls).toEqual([]);
+    await follow(page, "Clean up");
+  });
+
+  /** What the Pod's container prints first, with the files that the kubelet would mount. */
+  async function programOf(pod: string): Promise<{ keyId: string; output: string }> {
+    const get = async (...args: readonly string[]) =>
+      JSON.parse(await cluster.asAdmin(["get", ...args, "-n=team-a", "-o=json"]));
+    const { spec } = await get("pod", pod);
+    const [{ command, env, volumeMounts }] = spec.containers;
+    const { data } = await get("secret", spec.volumes[0].secret.secretName);
+    const folder = mkdtempSync(join(tmpdir(), "getting-started-"));
+    for (const [name, value] of Object.entries<string>(data))
+      writeFileSync(join(folder, name), Buffer.from(value, "base64"));
+    const script = command[2].replace(volumeMounts[0].mountPath, folder);
+    const environment = { PATH: process.env.PATH, [env[0].name]: env[0].value };
+    const output = await new Promise<string>((resolve) => {
+      // Until the timeout ends its loop.
+      execFile("sh", ["-c", script], { env: environment, timeout: 5_000 }, (_, printed) =>
+        resolve(printed),
+      );
+    });
+    rmSync(folder, { recursive: true });
+    const [keyId = ""] = output.split("\n");
+    return { keyId, output };
+  }
 });
 
 describe("the pages about installing, upgrading and uninstalling", () => {

@@ -18,14 +18,17 @@ export interface Block {
 export function blocksOf(page: string): readonly Block[] {
   let heading = "";
   let lines: string[] | undefined;
+  let indentation = /^/;
   const blocks: Block[] = [];
   for (const line of readFileSync(join(root, page), "utf8").split("\n")) {
     if (lines === undefined) heading = /^#+ (.*)/.exec(line)?.[1] ?? heading;
-    if (line.trim() === "```sh") lines = [];
-    else if (lines !== undefined && line.trim() === "```") {
+    if (line.trim() === "```sh") {
+      lines = [];
+      indentation = new RegExp(`^ {${line.indexOf("`")}}`);
+    } else if (lines !== undefined && line.trim() === "```") {
       blocks.push({ heading, code: lines.join("\n") });
       lines = undefined;
-    } else lines?.push(line.replace(/^ {3}/, ""));
+    } else lines?.push(line.replace(indentation, ""));
   }
   return blocks;
 }
@@ -65,7 +68,10 @@ export function createShell(cluster: Cluster, consoleUrl: string) {
   return (code: string): Promise<string> =>
     new Promise((resolve, reject) => {
       const here = withNames(code)
-        .replace("CONSOLE=https://console.example.com", `CONSOLE=${consoleUrl}`)
+        .replace(
+          /CONSOLE=(https:\/\/console\.example\.com|http:\/\/\$HOST:8090)/,
+          `CONSOLE=${consoleUrl}`,
+        )
         .replace("baseURL: $CONSOLE", "baseURL: $CONSOLE\n  insecureHTTP: true");
       const child = spawn("bash", ["--norc", "-euo", "pipefail", "-c", here], { cwd: home, env });
       let output = "";
