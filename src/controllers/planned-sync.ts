@@ -2,7 +2,7 @@
 import type { PlannedCall } from "../api/plan.ts";
 import type { IamReader } from "../iam/client/reader.ts";
 import { isIamError } from "../iam/errors.ts";
-import type { BindingSet, LiveBindings } from "../iam/model.ts";
+import type { BindingSet, IamPolicy, LiveBindings } from "../iam/model.ts";
 import { asSubmitted } from "../util/spelling.ts";
 
 export async function plannedSync(
@@ -11,20 +11,41 @@ export async function plannedSync(
   signal: AbortSignal,
 ): Promise<PlannedCall> {
   const bound = await readBindings(console, tpn, signal);
-  const names = await policyNames(console, orgId, signal);
+  const policies = await readPolicies(console, orgId, signal);
+  const names = namesOf(policies);
   const before = bound.readable ? asSubmitted(bound.policyIds, policyIds) : [];
   const without = (list: readonly string[], others: readonly string[]) =>
-    list.filter((id) => !others.includes(id)).map((id) => names.get(id) ?? id);
+    list.filter((id) => !others.includes(id));
+  const named = (list: readonly string[]) => list.map((id) => names.get(id) ?? id);
   const bind = without(policyIds, before);
   const unbind = without(before, policyIds);
   const parts = [
-    bind.length === 0 ? "" : `Binds ${bind.join(", ")}.`,
-    unbind.length === 0 ? "" : `Unbinds ${unbind.join(", ")}.`,
+    bind.length === 0 ? "" : `Binds ${named(bind).join(", ")}.`,
+    unbind.length === 0 ? "" : `Unbinds ${named(unbind).join(", ")}.`,
     bound.readable ? "" : "Unbinds everything else; the bound policies cannot be read.",
+    aboutUnknown(bind, policies),
   ];
   const said = parts.filter((part) => part !== "").join(" ");
   const message = said || "Submits the already bound policies.";
-  return { call: "syncBindings", object: tpn, message, bind, unbind };
+  return {
+    call: "syncBindings",
+    object: tpn,
+    message,
+    bind: named(bind),
+    unbind: named(unbind),
+  };
+}
+
+function aboutUnknown(bind: readonly string[], policies: readonly IamPolicy[] | undefined): string {
+  if (policies === undefined) return "";
+  const listed = asSubmitted(
+    policies.map(({ policyId }) => policyId),
+    bind,
+  );
+  const unknown = bind.filter((id) => !listed.includes(id));
+  return unknown.length === 0
+    ? ""
+    : `The console does not list ${unknown.join(", ")} among the organization's policies.`;
 }
 
 /** The call is planned even if the login does not have permission to read the current bindings. */
@@ -42,21 +63,23 @@ async function readBindings(
   }
 }
 
-/**
- * `ID (name)` by ID. Names only make a plan easier to read: without permission to list policies, a plan has only IDs.
- */
-async function policyNames(
+/** `ID (name)` by ID: names make a plan easier to read. */
+function namesOf(policies: readonly IamPolicy[] = []): ReadonlyMap<string, string> {
+  return new Map(
+    policies.flatMap(({ policyId, name }) => (name ? [[policyId, `${policyId} (${name})`]] : [])),
+  );
+}
+
+/** `undefined` without permission to list policies: the plan then has only IDs. */
+async function readPolicies(
   console: IamReader,
   orgId: string,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<readonly IamPolicy[] | undefined> {
   try {
-    const policies = await console.listPolicies({ orgId }, signal);
-    return new Map(
-      policies.flatMap(({ policyId, name }) => (name ? [[policyId, `${policyId} (${name})`]] : [])),
-    );
+    return await console.listPolicies({ orgId }, signal);
   } catch (error) {
-    if (isIamError(error)) return new Map();
+    if (isIamError(error)) return undefined;
     throw error;
   }
 }

@@ -27,7 +27,12 @@ export async function setSuspend(invocation: Invocation, suspend: boolean): Prom
     if (warning !== undefined) io.note(warning);
   }
   if (!isToWait(options)) return exitCode.ok;
-  return await waitForAll(invocation, cluster, changed, {
+  const leaving = changed.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  if (!suspend)
+    for (const object of leaving)
+      io.note(`${nameOf(object)} is being deleted; its deletion goes on.`);
+  const staying = changed.filter((object) => !leaving.includes(object));
+  return await waitForAll(invocation, cluster, staying, {
     findMissing: (object, before) =>
       unobserved(object, before) ?? (suspend ? undefined : resumedMissing(cluster, object)),
     done: (object) => (suspend ? exitCode.ok : printReadiness(io, object)),

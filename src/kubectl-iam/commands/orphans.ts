@@ -18,9 +18,9 @@ interface Orphan {
   readonly keyId: string;
   /**
    * Orphaned: issued, but its secret was lost. Pending: issued, but it cannot be delivered. Unmanaged: in the console,
-   * but not in any ApiKey's status.
+   * but not in any ApiKey's status. Expected: the same, and the ServiceAccount has `unmanagedKeys: Expect`.
    */
-  readonly kind: "Orphaned" | "Pending" | "Unmanaged";
+  readonly kind: "Orphaned" | "Pending" | "Unmanaged" | "Expected";
   readonly observedTime: string | undefined;
   readonly expirationTime: string | undefined;
   /** The cluster that the key's description names. */
@@ -58,7 +58,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   for (const { name, why } of unknown) io.note(`${name}: unmanaged keys are unknown: ${why}`);
   if (rows.length === 0) return unknown.length === 0 ? exitCode.ok : exitCode.unknown;
   io.note(`\n${adviceFor(rows).join("\n")}`);
-  return exitCode.found;
+  if (rows.some(({ kind }) => kind !== "Expected")) return exitCode.found;
+  return unknown.length === 0 ? exitCode.ok : exitCode.unknown;
 }
 
 /** Pure. A line for each kind of key in the rows, with what works for such keys. */
@@ -78,6 +79,8 @@ const ADVICE: Readonly<Record<AdviceKind, string>> = {
     "Pending: do not delete the key. It is delivered when its ApiKey is not stalled: kubectl iam status APIKEY",
   Unmanaged:
     "Unmanaged: delete the key in the console unless something uses it. It leaves the list with the next read of the account. To expect such keys, set spec.unmanagedKeys: Expect of the ServiceAccount.",
+  Expected:
+    "Expected: issued outside the operator, as spec.unmanagedKeys: Expect of the ServiceAccount allows.",
 };
 
 function kindOfAdvice({ kind, isUnnamed }: Orphan): AdviceKind {
@@ -140,16 +143,17 @@ function undeliverable({ metadata, status }: ApiKey): readonly Orphan[] {
 
 /** The unmanaged keys of the operator's last audit, without the keys in `told`. */
 function unmanaged(
-  { metadata, status }: ServiceAccount,
+  { metadata, spec, status }: ServiceAccount,
   told: ReadonlySet<string>,
 ): readonly Orphan[] {
+  const kind = spec?.unmanagedKeys === "Expect" ? "Expected" : "Unmanaged";
   return (status?.unmanagedKeys ?? [])
     .filter(({ keyId }) => !told.has(keyId))
     .map(({ keyId, observedTime, cluster }) => ({
       namespace: metadata.namespace,
       object: `iamsa/${metadata.name}`,
       keyId,
-      kind: "Unmanaged",
+      kind,
       observedTime,
       expirationTime: undefined,
       ...(cluster === undefined ? {} : { cluster }),

@@ -31,7 +31,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     renderFields(
       [
         field("Account", account.status?.saId ?? "not in the console yet"),
-        field("Binds", policies.join(", ") || "no policy: no PolicyBinding names this account"),
+        field("Declared", policies.join(", ") || "no policy: no PolicyBinding names this account"),
         field("Keys", ...keys.map(({ keyId, where }) => `${keyId} (${where})`)),
       ],
       screenOf(io),
@@ -65,10 +65,17 @@ async function missingOf(
 }
 
 /** Whether the PolicyBinding's policies are bound, or a reason other than AccessRevoked keeps them unbound. */
-function isSettled(binding: PolicyBinding, { status }: ServiceAccount): boolean {
+function isSettled(binding: PolicyBinding, account: ServiceAccount): boolean {
+  return unboundOf(binding, account).length === 0 || heldBy(binding) !== undefined;
+}
+
+/** The policies of the PolicyBinding that the ServiceAccount does not report as bound. */
+function unboundOf(
+  { spec }: PolicyBinding,
+  { status }: Pick<ServiceAccount, "status">,
+): readonly string[] {
   const { policyIds = [] } = status?.bindings ?? {};
-  if (binding.spec.policyIds.every((policyId) => policyIds.includes(policyId))) return true;
-  return heldBy(binding) !== undefined;
+  return spec.policyIds.filter((policyId) => !policyIds.includes(policyId));
 }
 
 function heldBy({ status }: PolicyBinding): string | undefined {
@@ -87,7 +94,9 @@ async function report(
   const held = policyBindings.filter((binding) => heldBy(binding) !== undefined);
   for (const binding of held) {
     const { reason, message } = readinessOf(binding);
-    io.note(`${nameOf(binding)} stays unbound: ${reason}: ${message}`);
+    const left = unboundOf(binding, account);
+    const what = left.length === 0 ? "" : ` ${left.join(", ")} stays unbound:`;
+    io.note(`${nameOf(binding)}:${what} ${reason}: ${message}`);
   }
   return held.length === 0 ? exitCode.ok : exitCode.found;
 }

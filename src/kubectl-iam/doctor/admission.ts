@@ -1,5 +1,6 @@
 /** Admission webhooks and policies that see the operator's writes. */
 import { GROUP } from "../../api/meta.ts";
+import { isKubeError } from "../../kube/errors.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { unlessForbidden } from "../cluster/read.ts";
@@ -30,6 +31,22 @@ function typeOf<T extends KubeObject>(plural: string, kind: string): ResourceTyp
   return { group: "admissionregistration.k8s.io", version: "v1", plural, kind, namespaced: false };
 }
 
+/** In the versions that clusters serve: none of them serves all. */
+const MUTATING = ["v1", "v1beta1"].map((version) => ({
+  ...typeOf<AdmissionPolicy>("mutatingadmissionpolicies", "MutatingAdmissionPolicy"),
+  version,
+}));
+
+/** Empty if the API server does not serve the type. */
+async function unlessAbsent<T>(reading: Promise<readonly T[]>): Promise<readonly T[]> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return [];
+    throw error;
+  }
+}
+
 /** Rejects with KubeError. */
 export async function checkAdmission({ kube }: Cluster): Promise<readonly Finding[]> {
   const lists = await unlessForbidden(
@@ -49,17 +66,23 @@ export async function checkAdmission({ kube }: Cluster): Promise<readonly Findin
       kube.list(
         typeOf<AdmissionPolicy>("validatingadmissionpolicies", "ValidatingAdmissionPolicy"),
       ),
+      ...MUTATING.map((type) => unlessAbsent(kube.list(type))),
     ]),
   );
   if (lists === undefined)
     return [skipped(CHECK, "you do not have permission to list webhooks and policies")];
-  const [validating, mutating, policies] = lists;
+  const [validating, mutating, ...policies] = lists;
   const interfering = [
     ...[...validating, ...mutating].flatMap(webhookTexts),
-    ...policies.filter(isAboutUs).map(({ metadata }) => `policy ${metadata.name}`),
+    ...new Set(
+      policies
+        .flat()
+        .filter(isAboutUs)
+        .map(({ metadata }) => `policy ${metadata.name}`),
+    ),
   ];
   if (interfering.length === 0)
-    return [ok(CHECK, "no webhook or policy applies to the operator's writes")];
+    return [ok(CHECK, "no webhook or admission policy applies to the operator's writes")];
   return [
     warning(
       CHECK,

@@ -29,11 +29,11 @@ export function nextStep(
   secretIsMissing = false,
 ): NextStep {
   const { ready, reason, message } = readinessOf(object);
-  if (object.metadata.deletionTimestamp !== undefined)
-    return reason === "InUse"
-      ? needed(deleteUsers(object, world))
-      : { isNeeded: false, text: "Wait: it is being deleted." };
+  if (object.metadata.deletionTimestamp !== undefined && reason === "InUse")
+    return needed(deleteUsers(object, world));
   if (reportsSuspension(object)) return needed(resume(object));
+  if (object.metadata.deletionTimestamp !== undefined)
+    return { isNeeded: false, text: "Wait: it is being deleted." };
   if (ready !== "True") return needed(adviceIn(message) ?? helpFor(object, reason));
   if (reason === "AccessRevoked")
     return needed(

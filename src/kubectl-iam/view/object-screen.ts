@@ -156,8 +156,11 @@ function accountFields(account: ServiceAccount, world: World): readonly Field[] 
   const { kind, name } = spec.connectionRef;
   const { saId, state, bindings, tpn } = status ?? {};
   const own = world.policyBindings.filter((binding) => belongsTo(binding, account));
-  const of = own.map((binding) => `iampb/${binding.metadata.name}`).join(", ");
   const policies = bindings?.policyIds ?? [];
+  const of = own
+    .filter(({ status }) => status?.appliedPolicyIds?.some((id) => policies.includes(id)))
+    .map((binding) => `iampb/${binding.metadata.name}`)
+    .join(", ");
   const foreign = bindings?.foreignPolicyIds ?? [];
   return [
     field("Connection", toText({ kind, name })),

@@ -187,6 +187,13 @@ function forecastOf(world: StoryWorld) {
 
 export const forecastStories: readonly Story[] = [
   forecastStory(),
+  unready("a limit that ends with time hides no policy", async (world) => {
+    await world.begin({ key: { maxIssuesPerDay: 1 } });
+    refuse(world, "ci-next");
+    world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
+    await world.pass(MINUTE);
+    world.expect("it is foreseen", forecastOf(world), ["False", "SecretRejected"]);
+  }),
   unready(
     "a policy that comes later is foreseen within a day, and so is its end",
     async (world) => {

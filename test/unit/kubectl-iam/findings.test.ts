@@ -121,6 +121,13 @@ describe("orphans", () => {
     expect(unauditedAccounts([object])).toHaveLength(isUnknown ? 1 : 0);
   });
 
+  test("unmanaged keys that the ServiceAccount expects are no finding", () => {
+    const expecting = { ...account(["d"]), spec: { unmanagedKeys: "Expect" } } as ServiceAccount;
+    const found = findOrphans([], [expecting]);
+    expect(found.map(({ kind }) => kind)).toEqual(["Expected"]);
+    expect(adviceFor(found)).toEqual([expect.stringMatching(/^Expected: /)]);
+  });
+
   test("an unmanaged key has the cluster that its description names", () => {
     const status = { unmanagedKeys: [{ keyId: "a", cluster: "blue" }, { keyId: "b" }] };
     const object = { metadata: { name: "sa" }, status } as unknown as ServiceAccount;

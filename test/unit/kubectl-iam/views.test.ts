@@ -231,6 +231,16 @@ describe("the next step", () => {
     expect(nextStep(subject, empty, now).text).toMatch(says);
   });
 
+  test("of a suspended object that is being deleted is to resume it", () => {
+    const suspended = object([ready("False", "Suspended")], { spec: { suspend: true } });
+    const deletionTimestamp = "2026-01-01T00:00:00Z";
+    const deleted = { ...suspended, metadata: { ...suspended.metadata, deletionTimestamp } };
+    expect(nextStep(deleted, empty, now)).toMatchObject({
+      isNeeded: true,
+      text: expect.stringMatching(/kubectl iam resume iamkey\/k -n n/),
+    });
+  });
+
   test("of an object whose deletion waits is to delete every user of it", () => {
     const deleted = { name: "ci-bot", namespace: "n", deletionTimestamp: "2026-01-01T00:00:00Z" };
     const account = object([ready("False", "InUse")], {

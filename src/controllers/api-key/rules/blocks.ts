@@ -149,7 +149,7 @@ function secretIsImmutable({ self, spec, target }: ApiKeySnapshot): Waiting | un
   const name = secretNameOf(self.name, spec);
   return blocked("Stalled", {
     reason: SECRET_IMMUTABLE,
-    message: `Secret ${name} is immutable, so no other pair can be written to it, and no key is issued. Delete the Secret: the operator then issues a key and writes the Secret again, without immutable.`,
+    message: `Secret ${name} is immutable, so no other pair can be written to it, and no key is issued. Delete the Secret and run kubectl iam reconcile iamkey/${self.name}: the operator then issues a key and writes the Secret again, without immutable.`,
   });
 }
 

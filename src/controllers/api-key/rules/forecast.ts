@@ -2,7 +2,7 @@
 import { findCondition } from "../../../api/conditions.ts";
 import { ISSUANCE_ALLOWED } from "../../../api/issuance.ts";
 import type { ClockReading } from "../../frame/clock-reading.ts";
-import { firstFinding, type Outcome, type Waiting } from "../../frame/rules/outcome.ts";
+import type { Outcome, Waiting } from "../../frame/rules/outcome.ts";
 import { ONLY_PLANS, PLAN_ONLY } from "../../frame/rules/plan-only.ts";
 import type { KindCondition } from "../../frame/rules/report.ts";
 import { blocks, SECRET_IMMUTABLE } from "./blocks.ts";
@@ -49,9 +49,11 @@ function stopOfNextKey(
   if (outcome.kind === "Waiting" && outcome.condition === ISSUANCE_ALLOWED) return outcome;
   if (outcome.kind === "Suspended") return SUSPENDED;
   if (snapshot.isPlanned) return PLANNED;
-  const block = firstFinding(blocks, snapshot, at, NEXT_KEY);
-  if (block !== undefined) return judge(snapshot, block);
-  return rehearsal?.stop ?? (isStillUnknown(snapshot) ? UNKNOWN : undefined);
+  const stops = blocks.flatMap((rule) => {
+    const block = rule(snapshot, at, NEXT_KEY);
+    return (block && judge(snapshot, block)) ?? [];
+  });
+  return stops[0] ?? rehearsal?.stop ?? (isStillUnknown(snapshot) ? UNKNOWN : undefined);
 }
 
 const SUSPENDED: KeyNeed = {

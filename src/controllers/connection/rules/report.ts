@@ -41,7 +41,7 @@ export function report(
         status,
         readiness,
         conditions: isKnown ? [{ type: "Authenticated", ...authenticated }] : [],
-        handledRequest: isKnown ? request : undefined,
+        handledRequest: outcome.kind === "Failed" ? undefined : request,
       },
     ],
     events: clockEvents(object.status, status).map((event) => ({ object, event })),

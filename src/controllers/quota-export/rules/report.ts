@@ -37,12 +37,17 @@ export function report(
         // The status shows the last whole listing until the next listing.
         status: { ...ownFields(object.status ?? {}), ...listed(done.quotas, at) },
         readiness,
-        handledRequest: done.quotas === undefined ? undefined : request,
+        handledRequest: done.quotas !== undefined || isHeldUp(outcome) ? request : undefined,
       },
     ],
     state,
     requeueAfterMs,
   };
+}
+
+/** Whether a request has its answer although nothing was listed: what is to change first. */
+function isHeldUp({ kind }: Outcome): boolean {
+  return kind === "Waiting" || kind === "Suspended";
 }
 
 function readinessOf(

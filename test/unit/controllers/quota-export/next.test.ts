@@ -75,7 +75,7 @@ test("a key is sent only over the connection of the account that it belongs to",
 
 test.each([
   ["a whole listing handles it", { quotas: [] }, "now"],
-  ["a refused listing does not", {}, undefined],
+  ["an export that waits handles it too", {}, "now"],
 ])("a request: %s", (_, done, handled) => {
   const object = { metadata: { uid: "uid", generation: 1 }, status: {} };
   const waiting = { kind: "Waiting", state: "Reconciling", reason: "Denied", message: "no" };
