@@ -140,12 +140,11 @@ export class SimWorld {
 
   /** Has a replica of the operator run from now on. */
   startOperator(name = "operator", skewMs = 0): Replica {
-    const config = readConfig(this.flags, name);
     const replica = new Replica({
       kernel: this.kernel,
       name,
       skewMs,
-      create: (process) => this.#createOperator(process, config),
+      create: (process) => this.#createOperator(process, readConfig(this.flags, name)),
       onCrash: () => {
         this.#crashes += 1;
       },

@@ -49,6 +49,14 @@ function createTwin(world: StoryWorld): AccountRecord {
   return createInConsole(world, { name: `team-a-${ACCOUNT}`, description });
 }
 
+const inCluster = (name: string) => ["--leader-elect=false", `--cluster-name=${name}`];
+
+/** The next process has another name for the cluster. */
+function rename(world: StoryWorld, name: string): void {
+  world.sim.flags = inCluster(name);
+  world.happens({ kind: "Kill" });
+}
+
 /** Edits the status of an object so that it names an account. */
 function nameInStatus(world: StoryWorld, { saId, tpn }: AccountRecord, name = ACCOUNT): void {
   world.sim.meddle(() =>
@@ -131,23 +139,47 @@ export const accountStories: readonly Story[] = [
       );
       world.expect("theirs is as it was", [...boundTo(world, theirs)], bound);
     },
-    { flags: ["--leader-elect=false", "--cluster-name=green"] },
+    { flags: inCluster("green") },
   ),
-  ...["--cluster-name=green", "--cluster-name="].map((renamed) =>
+  ...["green", ""].map((renamed) =>
     story(
-      `an account and its key stay the object's own in a cluster that is renamed to ${renamed.split("=")[1] || "nothing"}`,
+      `an account and its key stay the object's own in a cluster that is renamed to ${renamed || "nothing"}`,
       async (world) => {
         await world.begin({ policyIds: [READ] });
-        world.sim.flags = ["--leader-elect=false", renamed];
-        world.happens({ kind: "Kill" });
+        rename(world, renamed);
         await world.pass(2 * HOUR);
         world.expect("one account", world.calls("createServiceAccount"), 1);
         world.expect("one key", world.issued, 1);
         const managed = world.condition(serviceAccountType, ACCOUNT, "KeysManaged");
         world.expect("no key is unmanaged", managed?.reason, "NoUnmanagedKeys");
       },
-      { flags: ["--leader-elect=false", "--cluster-name=blue"] },
+      { flags: inCluster("blue") },
     ),
+  ),
+  story(
+    "a creation that is unanswered while the cluster is renamed is not repeated",
+    async (world) => {
+      await world.begin();
+      world.fault("createServiceAccount", { kind: "Reset", when: "AfterCommit" });
+      createAccount(world, "second", {});
+      await world.pass(2 * SECOND);
+      rename(world, "green");
+      await world.pass(5 * MINUTE);
+      world.expect("two calls", world.calls("createServiceAccount"), 2);
+      world.expect("it is found", isReady(world, "second"));
+    },
+    { flags: inCluster("blue") },
+  ),
+  story(
+    "an account from before the cluster had a name is found again without a status",
+    async (world) => {
+      await world.begin();
+      world.happens({ kind: "WipeStatus", plural: "serviceaccounts" });
+      rename(world, "green");
+      await world.pass(5 * MINUTE);
+      world.expect("one call", world.calls("createServiceAccount"), 1);
+      world.expect("it is found", isReady(world));
+    },
   ),
   unready("imports count against the number of accounts", async (world) => {
     const grant = granting({ maxServiceAccounts: 1, importServiceAccounts: true });
