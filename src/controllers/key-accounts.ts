@@ -1,4 +1,5 @@
 /** The ServiceAccounts of an ApiKey: the one that its spec names, and those whose keys its status names. Pure. */
+import { accountInUse } from "../api/account-in-use.ts";
 import type { ApiKey, ApiKeyStatus } from "../api/api-key.ts";
 import { keyText, type ObjectKey } from "../kube/resource.ts";
 
@@ -25,11 +26,6 @@ export function openAttemptIndex(apiKey: Stored): readonly string[] {
 /** Name of the ServiceAccount that the open attempt issues for. */
 export function attemptAccount(apiKey: Stored): string | undefined {
   return apiKey.status?.attempt?.serviceAccount ?? specAccount(apiKey);
-}
-
-/** Name of the ServiceAccount that the key in the Secret belongs to. */
-export function accountInUse(apiKey: Stored): string | undefined {
-  return apiKey.status?.current?.serviceAccount ?? specAccount(apiKey);
 }
 
 /** Whether the ApiKey is to have a key of this ServiceAccount, and its key in use belongs to another one. */

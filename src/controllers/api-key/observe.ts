@@ -1,3 +1,4 @@
+import { accountInUse as accountInUseOf } from "../../api/account-in-use.ts";
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
@@ -17,7 +18,7 @@ import { requestToken } from "../frame/rules/request.ts";
 import { reconciling } from "../frame/rules/waiting.ts";
 import { settleAll } from "../frame/settle-all.ts";
 import { indexes } from "../indexes.ts";
-import { accountInUse as accountInUseOf, movesTo } from "../key-accounts.ts";
+import { movesTo } from "../key-accounts.ts";
 import { hasHadItsTurn } from "../new-account.ts";
 import { provenElsewhere } from "../proven-elsewhere.ts";
 import { policyBindingType, serviceAccountType } from "../resource-types.ts";

@@ -1,4 +1,6 @@
 /** Other ApiKeys of the same account: their keys and their open attempts. */
+
+import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
 import type { ServiceAccountStatus } from "../../api/service-account.ts";
 import { type KubeObject, keyText } from "../../kube/resource.ts";
@@ -6,7 +8,7 @@ import { certainTime, readTime } from "../../util/agreed-time.ts";
 import { HOUR, type Instant, parseInstant } from "../../util/time.ts";
 import type { Context } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
-import { accountInUse, accountKeysOf, attemptAccount } from "../key-accounts.ts";
+import { accountKeysOf, attemptAccount } from "../key-accounts.ts";
 import { isAttemptOf } from "../marker.ts";
 import { apiKeyType, serviceAccountType } from "../resource-types.ts";
 import { type AttemptRegistry, accountKeyOf } from "./attempts.ts";

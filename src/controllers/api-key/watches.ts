@@ -1,5 +1,7 @@
 /** Changes of other objects that enqueue ApiKeys. */
+
 import { isDeepStrictEqual } from "node:util";
+import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { labels } from "../../api/meta.ts";
 import type { ServiceAccount, ServiceAccountStatus } from "../../api/service-account.ts";
@@ -11,7 +13,7 @@ import { type AccessParts, accessWatches } from "../access-watches.ts";
 import { isUsable } from "../account-standing.ts";
 import type { Caches } from "../frame/context.ts";
 import { indexes } from "../indexes.ts";
-import { accountInUse, movesTo } from "../key-accounts.ts";
+import { movesTo } from "../key-accounts.ts";
 import { hasHadItsTurn } from "../new-account.ts";
 import { accountKey } from "../refs.ts";
 import { apiKeyType, policyBindingType, serviceAccountType } from "../resource-types.ts";

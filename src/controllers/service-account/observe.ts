@@ -1,3 +1,4 @@
+import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { isTrue } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
@@ -10,7 +11,7 @@ import type { Caches } from "../frame/context.ts";
 import { openRequest, requestToken } from "../frame/rules/request.ts";
 import type { ReadContext } from "../frame/run-context.ts";
 import { indexes } from "../indexes.ts";
-import { accountInUse, useOf } from "../key-accounts.ts";
+import { useOf } from "../key-accounts.ts";
 import { apiKeyType, namespaceType, serviceAccountType } from "../resource-types.ts";
 import { readClaim, readOtherClaims, refOf } from "./claims.ts";
 import type { MarkedAccounts } from "./marked-accounts.ts";

@@ -1,4 +1,5 @@
 /** The console and the credentials, from a connection in the cluster or from a Secret that the operator wrote. */
+import { accountInUse } from "../../api/account-in-use.ts";
 import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import {
   type ConnectionSpec,
@@ -69,7 +70,7 @@ export async function readKeyInSecret(cluster: Cluster, name: string): Promise<K
   if (apiKeyName === undefined)
     throw new Failure(`secret/${name} was not written by the operator.`);
   const apiKey = await readObject(cluster, "ApiKey", apiKeyName);
-  const account = await readObject(cluster, "ServiceAccount", apiKey.spec.serviceAccountRef.name);
+  const account = await readObject(cluster, "ServiceAccount", accountInUse(apiKey) ?? "");
   const key = readPair(apiKey, secret);
   return { key, connectionRef: account.spec.connectionRef };
 }

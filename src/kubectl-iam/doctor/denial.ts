@@ -1,4 +1,5 @@
 /** Why a key's calls are denied: the checks in the order of the console's documentation. */
+import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { isIamError } from "../../iam/errors.ts";
@@ -38,7 +39,7 @@ export async function examineDenial(
   const apiKey = await readObject(cluster, "ApiKey", name);
   const held = await examineSecret(cluster, apiKey);
   const findings: Finding[] = [judgeReadiness(apiKey), held.finding];
-  const { name: owner } = apiKey.spec.serviceAccountRef;
+  const owner = accountInUse(apiKey) ?? "";
   const account = await readOr(readObject(cluster, "ServiceAccount", owner), (judge, why) =>
     findings.push(
       judge(`iamsa/${owner}`, `${why}; the checks below need its status and its connection`),

@@ -1,9 +1,9 @@
 /** The ServiceAccounts that an ApiKey has to do with: for indexes, watches and the deletion of accounts. */
 import { describe, expect, test } from "vitest";
+import { accountInUse } from "../../../src/api/account-in-use.ts";
 import type { ApiKeyStatus } from "../../../src/api/api-key.ts";
 import {
   accountIndex,
-  accountInUse,
   movesTo,
   openAttemptIndex,
   useOf,

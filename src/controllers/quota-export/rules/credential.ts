@@ -1,9 +1,10 @@
 /** Which credential the operator uses for the listing of an export. Pure. */
+
+import { accountInUse } from "../../../api/account-in-use.ts";
 import { type ApiKey, apiKeyKind } from "../../../api/api-key.ts";
 import type { ConnectionRef } from "../../../api/fields.ts";
 import { parseSpec } from "../../../api/parse-spec.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../../api/service-account.ts";
-import { accountInUse } from "../../key-accounts.ts";
 
 export type Credential =
   | { readonly kind: "Bearer" }
