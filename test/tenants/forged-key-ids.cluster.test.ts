@@ -17,7 +17,7 @@ function victimKey({ iam }: World): string {
   return iam.world.issueKey(saId, { description: "", expiresInDays: 30 }).key.keyId;
 }
 
-/** The operator's own Secret, with the victim's key id and a hash that fits. */
+/** The operator's own Secret, with the victim's key id, and a hash that fits them and the operator's account. */
 async function forge(world: World, name: string, role: string, keyId: string): Promise<void> {
   const own = await world.secret("key");
   const tokens = [{ kind: "variable", name: "secret", json: false }];
@@ -29,7 +29,10 @@ async function forge(world: World, name: string, role: string, keyId: string): P
       annotations: {
         ...own?.metadata.annotations,
         [annotations.keyId]: keyId,
-        [annotations.pairHash]: pairHash({ keyId, secret: new Redacted(secret) }),
+        [annotations.pairHash]: pairHash(
+          { keyId, secret: new Redacted(secret) },
+          own?.metadata.annotations?.[annotations.account],
+        ),
         [annotations.template]: JSON.stringify({ secret: { entry: "secret", tokens } }),
       },
     },

@@ -117,7 +117,7 @@ const moves: readonly Scenario[] = [
   ),
   fromNothing(
     "key moved before it was issued",
-    { atEnd: hasKeyOf(OTHER), epochs: 2 },
+    { atEnd: hasKeyOf(OTHER), epochs: 1 },
     async (world) => {
       createOther(world);
       await world.kernel.advance(100);
