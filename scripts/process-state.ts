@@ -24,25 +24,23 @@ export const processState: Readonly<Record<string, string>> = {
   "consumers/namespace-pods.ts NamespacePods.#running":
     "one list of Pods for each namespace, while it is read",
   "consumers/namespace-pods.ts NamespacePods.#next": "as #running",
-  "controllers/quota-export/steps/published-quotas.ts PublishedQuotas.#listings":
+  "kinds/quota-export/steps/published-quotas.ts PublishedQuotas.#listings":
     "--quota-series for all exports; a hash for each export",
 
   // One small entry for each stored object, dropped with it
-  "controllers/frame/process-state.ts ProcessState.#uids": "a uid for each stored object",
-  "controllers/frame/unanswered-statuses.ts UnansweredStatuses.#givenUp":
-    "a time for each stored object",
-  "controllers/frame/released-views.ts ReleasedViews.#views": "a version for each stored object",
-  "controllers/consumers-board.ts ConsumersBoard.#known": "two counts for each ApiKey",
-  "controllers/connection/certificate-shares.ts CertificateShares.#byConnection":
+  "reconciler/process-state.ts ProcessState.#uids": "a uid for each stored object",
+  "reconciler/unanswered-statuses.ts UnansweredStatuses.#givenUp": "a time for each stored object",
+  "reconciler/released-views.ts ReleasedViews.#views": "a version for each stored object",
+  "consumers/board.ts ConsumersBoard.#known": "two counts for each ApiKey",
+  "kinds/connection/certificate-shares.ts CertificateShares.#byConnection":
     "the share of a connection; contexts are shared by content",
-  "controllers/service-account/account-lists.ts AccountLists.#byConnection":
+  "kinds/service-account/account-lists.ts AccountLists.#byConnection":
     "two times for each connection that exists and is used",
-  "controllers/service-account/marked-accounts.ts MarkedAccounts.#listed":
+  "kinds/service-account/marked-accounts.ts MarkedAccounts.#listed":
     "names of stored ServiceAccounts of the connection",
-  "controllers/api-key/attempts.ts AttemptRegistry.#open": "an attempt for each stored ApiKey",
-  "controllers/api-key/attempts.ts AttemptRegistry.#explaining":
-    "an attempt for each account in use",
-  "controllers/api-key/waiting-line.ts WaitingLine.#waiting": "uids of stored ApiKeys, by account",
+  "kinds/api-key/attempts.ts AttemptRegistry.#open": "an attempt for each stored ApiKey",
+  "kinds/api-key/attempts.ts AttemptRegistry.#explaining": "an attempt for each account in use",
+  "kinds/api-key/waiting-line.ts WaitingLine.#waiting": "uids of stored ApiKeys, by account",
   "app/watched-secrets.ts WatchedSecrets.#ownWrites": "a version for each stored Secret",
   "kube/store/store-scope.ts StoreScope.#marks": "own writes that no watch has shown yet",
   "observability/series-gauge.ts SeriesGauge.#series": "a series for each stored object",
@@ -59,11 +57,11 @@ export const processState: Readonly<Record<string, string>> = {
   // A constant number
   "util/time.ts written": "MOST_WRITTEN",
   "util/cron.ts parsed": "CAPACITY; the oldest goes",
-  "controllers/api-key/namespace-issues.ts NamespaceIssues.#batches": "MOST_COUNTED namespaces",
-  "controllers/api-key/deleted-issues.ts DeletedIssues.#issues":
+  "kinds/api-key/namespace-issues.ts NamespaceIssues.#batches": "MOST_COUNTED namespaces",
+  "kinds/api-key/deleted-issues.ts DeletedIssues.#issues":
     "a count for each hour of a day and namespace",
-  "controllers/api-key/attempts.ts AttemptRegistry.#explained": "MAX_EXPLAINED; the oldest goes",
-  "controllers/api-key/attempts.ts AttemptRegistry.#surplus": "MAX_EXPLAINED; the oldest goes",
+  "kinds/api-key/attempts.ts AttemptRegistry.#explained": "MAX_EXPLAINED; the oldest goes",
+  "kinds/api-key/attempts.ts AttemptRegistry.#surplus": "MAX_EXPLAINED; the oldest goes",
   "runtime/slow-groups.ts SlowGroups.#slow": "MAX_KEPT; the oldest goes",
   "util/first-names.ts FirstNames.#names": "100 namespaces, or pairs of kind and namespace",
 
@@ -74,9 +72,9 @@ export const processState: Readonly<Record<string, string>> = {
   "http/response-memory-limiter.ts ResponseMemoryLimiter.#granted": "answers under way",
   "http/response-memory-limiter.ts ResponseMemoryLimiter.#turns": "owners of answers under way",
   "http/tls-settings.ts contexts": "contexts in use, by content",
-  "iam/session/login-circuits.ts LoginCircuits.#shared": "logins of connections in use",
-  "iam/session/token-checks.ts TokenChecks.#running": "checks under way",
-  "controllers/frame/run-sessions.ts RunSessions.#clients": "clients of one run",
+  "console/session/login-circuits.ts LoginCircuits.#shared": "logins of connections in use",
+  "console/session/token-checks.ts TokenChecks.#running": "checks under way",
+  "reconciler/run-sessions.ts RunSessions.#clients": "clients of one run",
   "runtime/running-keys.ts RunningKeys.#running": "runs under way: the workers",
   "runtime/running-keys.ts RunningKeys.#byResource": "runs under way: the workers",
   "runtime/work-queue.ts WorkQueue.#takers": "the workers",

@@ -1,12 +1,13 @@
 /** The operator's view of the cluster: the cached kinds, their indexes, and the watches that fill them. */
-import type { Caches } from "../controllers/frame/context.ts";
-import type { KindModule } from "../controllers/frame/kind-module.ts";
-import { kinds as allKinds } from "../controllers/kinds.ts";
-import { namespaceType, secretType } from "../controllers/resource-types.ts";
+
+import { kinds as allKinds } from "../kinds/kinds.ts";
 import type { KubeObject, ResourceType } from "../kube/resource.ts";
 import { createStore, type WritableStore } from "../kube/store/memory-store.ts";
 import type { WriteTracker } from "../kube/store/store.ts";
 import { startReflector } from "../kube/watch/reflector.ts";
+import type { Caches } from "../reconciler/context.ts";
+import type { KindModule } from "../reconciler/kind-module.ts";
+import { namespaceType, secretType } from "../resources/resource-types.ts";
 import { shrink } from "./shrink.ts";
 import { logListenerError, WatchedSecrets, type WatchedSecretsOptions } from "./watched-secrets.ts";
 

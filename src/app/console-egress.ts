@@ -1,6 +1,6 @@
 /** How the operator reaches a console: the proxy and the permitted addresses. */
 import { isIP } from "node:net";
-import { parseConnectionKey } from "../controllers/connection-key.ts";
+import { parseConnectionKey } from "../connections/connection-key.ts";
 import { type AddressPolicy, createAddressPolicy } from "../http/address-policy.ts";
 import { proxyFor } from "../http/proxy.ts";
 import { canonicalHost } from "../util/host.ts";

@@ -1,17 +1,18 @@
 /** A controller for every kind: its reconciler behind a queue and workers. */
+
+import { ConsumersBoard, type ConsumersMode } from "../consumers/board.ts";
 import { createConsumersController } from "../consumers/controller.ts";
-import type { DeletedIssues } from "../controllers/api-key/deleted-issues.ts";
-import { readPair } from "../controllers/api-key/read-pair.ts";
-import type { Timing } from "../controllers/api-key/timing.ts";
-import type { ConnectionRegistry } from "../controllers/connection/registry.ts";
-import { ConsumersBoard, type ConsumersMode } from "../controllers/consumers-board.ts";
-import type { Context } from "../controllers/frame/context.ts";
-import type { Unsaved } from "../controllers/frame/kind-module.ts";
-import { errorPolicy } from "../controllers/frame/rules/error-policy.ts";
-import type { AnyKind, KindParts } from "../controllers/kinds.ts";
-import { apiKeyType } from "../controllers/resource-types.ts";
+import type { DeletedIssues } from "../kinds/api-key/deleted-issues.ts";
+import { readPair } from "../kinds/api-key/read-pair.ts";
+import type { Timing } from "../kinds/api-key/timing.ts";
+import type { ConnectionRegistry } from "../kinds/connection/registry.ts";
+import type { AnyKind, KindParts } from "../kinds/kinds.ts";
 import type { KubeObject, ObjectKey } from "../kube/resource.ts";
 import type { Store } from "../kube/store/store.ts";
+import type { Context } from "../reconciler/context.ts";
+import type { Unsaved } from "../reconciler/kind-module.ts";
+import { errorPolicy } from "../reconciler/rules/error-policy.ts";
+import { apiKeyType } from "../resources/resource-types.ts";
 import {
   type Controller,
   type ControllerOptions,

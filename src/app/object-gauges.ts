@@ -1,12 +1,12 @@
 /** Gauges of objects. Scrapes collect the gauges from the statuses in the caches, so that no other memory is needed. */
 import { isTrue } from "../api/conditions.ts";
-import type { Caches } from "../controllers/frame/context.ts";
-import type { KindModule } from "../controllers/frame/kind-module.ts";
-import type { ReportedObject } from "../controllers/frame/rules/report.ts";
-import { samplesOf } from "../controllers/frame/samples.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import type { Store } from "../kube/store/store.ts";
 import type { Metrics } from "../observability/metrics.ts";
+import type { Caches } from "../reconciler/context.ts";
+import type { KindModule } from "../reconciler/kind-module.ts";
+import type { ReportedObject } from "../reconciler/rules/report.ts";
+import { samplesOf } from "../reconciler/samples.ts";
 
 /** From now on, scrapes show the objects that this operator reconciles. */
 export function exposeObjects(

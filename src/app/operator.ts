@@ -1,16 +1,15 @@
 /** The composition root: the only file that knows every part. */
 import { annotations, FIELD_MANAGER } from "../api/meta.ts";
-import { DeletedIssues } from "../controllers/api-key/deleted-issues.ts";
-import type { Timing } from "../controllers/api-key/timing.ts";
-import { createConnections } from "../controllers/connection/registry.ts";
-import { parseConnectionKey } from "../controllers/connection-key.ts";
-import type { Context } from "../controllers/frame/context.ts";
-import { type AnyKind, kinds as allKinds } from "../controllers/kinds.ts";
+import { parseConnectionKey } from "../connections/connection-key.ts";
+import { createIamClient, type IamObserver } from "../console/client/console-client.ts";
+import { LoginCircuits } from "../console/session/login-circuits.ts";
 import type { HttpResponse, OpenStream, SendHttp } from "../http/http.ts";
 import type { NameResolver } from "../http/resolver.ts";
 import { ServerClock } from "../http/server-clock.ts";
-import { createIamClient, type IamObserver } from "../iam/client/console-client.ts";
-import { LoginCircuits } from "../iam/session/login-circuits.ts";
+import { DeletedIssues } from "../kinds/api-key/deleted-issues.ts";
+import type { Timing } from "../kinds/api-key/timing.ts";
+import { createConnections } from "../kinds/connection/registry.ts";
+import { type AnyKind, kinds as allKinds } from "../kinds/kinds.ts";
 import { createKubeClient } from "../kube/client/http-kube-client.ts";
 import { trackWrites } from "../kube/client/tracked-client.ts";
 import type { EventTarget } from "../kube/events/event-recorder.ts";
@@ -23,6 +22,7 @@ import {
   noElection,
 } from "../kube/leader-election.ts";
 import type { Metrics } from "../observability/metrics.ts";
+import type { Context } from "../reconciler/context.ts";
 import { agreedClock } from "../util/agreed-time.ts";
 import { FirstNames } from "../util/first-names.ts";
 import { bareHost } from "../util/host.ts";

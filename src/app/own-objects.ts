@@ -1,8 +1,9 @@
 /** The objects that this operator reconciles, if several operators divide the objects by label selectors. */
-import type { Caches } from "../controllers/frame/context.ts";
-import type { KindModule } from "../controllers/frame/kind-module.ts";
+
 import { parseLabelSelector } from "../kube/label-selector.ts";
 import type { KubeObject } from "../kube/resource.ts";
+import type { Caches } from "../reconciler/context.ts";
+import type { KindModule } from "../reconciler/kind-module.ts";
 
 /** Returns a function that recognizes the operator's own objects; an empty selector selects all objects. */
 export function createOwnership(

@@ -1,5 +1,5 @@
 /** Writes issued keys that exist only in this process before it ends. */
-import type { Unsaved } from "../controllers/frame/kind-module.ts";
+import type { Unsaved } from "../reconciler/kind-module.ts";
 import type { Log } from "../util/log.ts";
 import { type Clock, SECOND } from "../util/time.ts";
 import { toError } from "../util/to-error.ts";

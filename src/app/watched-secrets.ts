@@ -1,8 +1,5 @@
 /** The operator's own Secrets, as metadata; watched if the operator has permission to list and watch Secrets. */
 import { labels, MANAGED_BY } from "../api/meta.ts";
-import type { SecretCache } from "../controllers/frame/context.ts";
-import { settleAll } from "../controllers/frame/settle-all.ts";
-import { secretType } from "../controllers/resource-types.ts";
 import { canI } from "../kube/client/access-review.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { type KubeObject, keyText, type ObjectKey } from "../kube/resource.ts";
@@ -11,6 +8,9 @@ import type { StoreChange, WriteTracker } from "../kube/store/store.ts";
 import { startReflector } from "../kube/watch/reflector.ts";
 import type { WatchApi } from "../kube/watch/watch-stream.ts";
 import type { Metrics } from "../observability/metrics.ts";
+import type { SecretCache } from "../reconciler/context.ts";
+import { settleAll } from "../reconciler/settle-all.ts";
+import { secretType } from "../resources/resource-types.ts";
 import type { Log } from "../util/log.ts";
 import type { Random } from "../util/random.ts";
 import { MINUTE, SECOND } from "../util/time.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { ConnectionSpec } from "../api/connection.ts";
+import type { Limits } from "../console/exchange/exchange.ts";
+import type { IamCredentials } from "../console/model.ts";
 import type { TlsSettings } from "../http/tls-settings.ts";
-import type { Limits } from "../iam/exchange/exchange.ts";
-import type { IamCredentials } from "../iam/model.ts";
 import { parseDuration, SECOND } from "../util/time.ts";
 import type { ConnectionInputs } from "./inputs.ts";
 

@@ -1,5 +1,5 @@
 import type { ConnectionSpec } from "../api/connection.ts";
-import type { IamCredentials } from "../iam/model.ts";
+import type { IamCredentials } from "../console/model.ts";
 import { Redacted } from "../util/redacted.ts";
 import {
   type MissingInput,

@@ -1,7 +1,7 @@
 /** Everything that a connection reads from Secrets and ConfigMaps. Pure. */
 import type { ConnectionSpec } from "../api/connection.ts";
+import type { IamCredentials } from "../console/model.ts";
 import type { ClientCertificate } from "../http/tls-settings.ts";
-import type { IamCredentials } from "../iam/model.ts";
 import {
   bundleSource,
   certificateSource,

@@ -1,9 +1,9 @@
 /** Carries out spec.rollout: restarts the workloads that are due and reports the result. */
 
-import type { RolloutNote } from "../controllers/consumers-board.ts";
-import type { Context } from "../controllers/frame/context.ts";
-import { failureReadiness } from "../controllers/frame/rules/failure.ts";
+import type { Context } from "../reconciler/context.ts";
+import { failureReadiness } from "../reconciler/rules/failure.ts";
 import { parseDuration } from "../util/time.ts";
+import type { RolloutNote } from "./board.ts";
 import { type Content, judgeWorkload } from "./rules/decide.ts";
 import type { PodDigest } from "./rules/pod-digest.ts";
 import type { WorkloadDigest } from "./rules/workload-digest.ts";

@@ -1,8 +1,6 @@
 /** Finds and restarts the workloads selected by spec.rollout. */
 import type { ApiKeySpec } from "../api/api-key.ts";
 import { contentAnnotation, annotations as names } from "../api/meta.ts";
-import { SpecError } from "../controllers/frame/errors.ts";
-import { settleAll } from "../controllers/frame/settle-all.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { labelSelectorText } from "../kube/match-labels.ts";
@@ -13,6 +11,8 @@ import {
   type Workload,
   workloadTypes,
 } from "../kube/resource-types.ts";
+import { SpecError } from "../reconciler/errors.ts";
+import { settleAll } from "../reconciler/settle-all.ts";
 import { type Instant, SECOND, toIso8601 } from "../util/time.ts";
 import type { Content } from "./rules/decide.ts";
 import { digestRollout, digestWorkload, type WorkloadDigest } from "./rules/workload-digest.ts";

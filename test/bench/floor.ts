@@ -2,10 +2,11 @@
  * The floor: the calls of an issue as recorded, sent again for other objects without any logic, by so many
  * writers at once. No program that makes these calls can be faster on this machine.
  */
-import { apiKeyType } from "../../src/controllers/resource-types.ts";
-import { createTransport } from "../../src/iam/exchange/transport.ts";
+
+import { createTransport } from "../../src/console/exchange/transport.ts";
 import { loadKubeEndpoint } from "../../src/kube/config/config.ts";
 import { createKubeTransport } from "../../src/kube/transport/transport.ts";
+import { apiKeyType } from "../../src/resources/resource-types.ts";
 import { systemClock } from "../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../tools/iam-server/seed.ts";
 import type { IamServer } from "../../tools/iam-server/server.ts";

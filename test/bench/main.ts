@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { readFlags } from "../../scripts/flags.ts";
 import type { ApiKey } from "../../src/api/api-key.ts";
 import { isTrue } from "../../src/api/conditions.ts";
-import { serviceAccountType } from "../../src/controllers/resource-types.ts";
+import { serviceAccountType } from "../../src/resources/resource-types.ts";
 import { takeStock } from "../real-world/ledger.ts";
 import { preferBundle } from "../real-world/program.ts";
 import { type OwnServers, startServers } from "../real-world/servers.ts";

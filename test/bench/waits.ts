@@ -1,6 +1,6 @@
 /** How long a new ApiKey waits for its Secret, alone and beside many others. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { apiKeyType } from "../../src/controllers/resource-types.ts";
+import { apiKeyType } from "../../src/resources/resource-types.ts";
 import type { OperatorProcess } from "../real-world/program.ts";
 import type { OwnServers } from "../real-world/servers.ts";
 import { until } from "../real-world/until.ts";

@@ -2,8 +2,8 @@
 import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { namespaceType } from "../../src/controllers/resource-types.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
+import { namespaceType } from "../../src/resources/resource-types.ts";
 import { findBinaries } from "../cluster/binaries.ts";
 import { apiServerCommand, etcdCommand, layoutOf } from "../cluster/commands.ts";
 import type { ControlPlane } from "../cluster/control-plane.ts";

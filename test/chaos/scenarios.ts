@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BINDING } from "../../scripts/demo/install.ts";
-import { secretType } from "../../src/controllers/resource-types.ts";
+import { secretType } from "../../src/resources/resource-types.ts";
 import { withServer } from "../real-world/gate.ts";
 import { prepareLease } from "../real-world/lease.ts";
 import { ROOT } from "../real-world/program.ts";

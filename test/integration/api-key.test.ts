@@ -1,7 +1,7 @@
 /** A life of an ApiKey on a real API server: made, replaced, ended, deleted. Both servers are real; only the time is moved. */
 import { afterEach, expect, test } from "vitest";
-import { apiKeyType, serviceAccountType } from "../../src/controllers/resource-types.ts";
 import { namespaceType, secretType } from "../../src/kube/resource-types.ts";
+import { apiKeyType, serviceAccountType } from "../../src/resources/resource-types.ts";
 import { HOUR } from "../../src/util/time.ts";
 import { EXTRA_CALLS } from "../real-world/extra-calls.ts";
 import { openWorld } from "../real-world/in-world.ts";

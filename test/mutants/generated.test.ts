@@ -10,7 +10,7 @@ export const order = [nextMs, words];
 `;
 
 test("each operand, condition, branch and item is left out in turn, and which text is said stays", () => {
-  const found = mutantsIn("src/controllers/some/rules/next.ts", SOURCE);
+  const found = mutantsIn("src/kinds/some/rules/next.ts", SOURCE);
   expect(found.map(({ name }) => name.replace("some/rules/next.ts:", ""))).toEqual([
     "6: [nextMs, words] => [words]",
     "6: [nextMs, words] => [nextMs]",

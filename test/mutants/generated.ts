@@ -57,7 +57,7 @@ export function mutantsIn(file: string, source: string): readonly Generated[] {
 
 /** `area/` and the file in it. */
 function inArea(file: string): string {
-  return file.replace(/^src\/(controllers\/)?/, "").replace(/^kubectl-iam\//, "plugin/");
+  return file.replace(/^src\/(kinds\/)?/, "").replace(/^kubectl-iam\//, "plugin/");
 }
 
 function withoutEach(list: SgNode): readonly Change[] {

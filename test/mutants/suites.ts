@@ -10,8 +10,9 @@ export const PROJECTS: Readonly<Record<VitestSuite, string>> = {
   chart: "chart",
 };
 
-const own = (kind: string) => [`test/unit/controllers/${kind}/`];
-const CONTROLLERS = ["test/unit/controllers/", "test/unit/iam/", "test/unit/util/"];
+const own = (kind: string) => [`test/unit/kinds/${kind}/`];
+const KINDS = ["accounts", "kinds", "reconciler", "resources"].map((room) => `test/unit/${room}/`);
+const RECONCILING = [...KINDS, "test/unit/console/", "test/unit/util/"];
 const PLUGIN = ["test/unit/kubectl-iam/"];
 const CLUSTER = [
   "test/unit/http/",
@@ -20,7 +21,7 @@ const CLUSTER = [
   "test/unit/app/",
   "test/tenants",
 ];
-const CONSOLE = ["test/unit/http/", "test/unit/iam/", "test/tenants"];
+const CONSOLE = ["test/unit/http/", "test/unit/console/", "test/tenants"];
 
 /** Each by itself, the cheapest first; the last ones run an operator with the chart's permissions. */
 const CHART = [
@@ -37,20 +38,20 @@ const CHART = [
 const GOLDENS = /changes exactly these fields|is what the chart renders/;
 
 const TESTS: Readonly<Record<string, readonly string[]>> = {
-  api: ["test/unit/api/", ...CONTROLLERS],
+  api: ["test/unit/api/", ...RECONCILING],
   app: ["test/unit/app/"],
   clocks: [
     "test/unit/util/agreed-time.test.ts",
     "test/unit/http/server-clock.test.ts",
-    "test/unit/controllers/",
+    ...KINDS,
     "test/unit/consumers/decide.test.ts",
-    "test/unit/iam/exchange.test.ts",
+    "test/unit/console/exchange.test.ts",
   ],
   connection: own("connection"),
-  connections: ["test/unit/connections/", ...CONTROLLERS],
-  consumers: ["test/unit/consumers/", "test/unit/controllers/"],
+  connections: ["test/unit/connections/", ...RECONCILING],
+  consumers: ["test/unit/consumers/", ...KINDS],
   http: [...CONSOLE, ...CLUSTER],
-  iam: [...CONSOLE, ...CONTROLLERS],
+  console: [...CONSOLE, ...RECONCILING],
   kube: CLUSTER,
   "leader-election": CLUSTER,
   observability: ["test/unit/observability/", "test/unit/app/"],
@@ -64,7 +65,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
 /** Groups of test files, to run one after the other. */
 export function testsFor(mutant: Named): readonly (readonly string[])[] {
   if (areaOf(mutant) === CHART_AREA) return CHART.map((name) => [`test/chart/${name}.test.ts`]);
-  return [TESTS[areaOf(mutant)] ?? CONTROLLERS];
+  return [TESTS[areaOf(mutant)] ?? RECONCILING];
 }
 
 /** Whether the suite runs for the mutant. */

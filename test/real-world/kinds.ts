@@ -1,5 +1,6 @@
 /** The resource type of each of the operator's kinds. */
 import type { Kinds } from "../../src/api/kinds.ts";
+import type { ResourceType } from "../../src/kube/resource.ts";
 import {
   apiKeyType,
   clusterConnectionType,
@@ -7,8 +8,7 @@ import {
   policyBindingType,
   resourceQuotaExportType,
   serviceAccountType,
-} from "../../src/controllers/resource-types.ts";
-import type { ResourceType } from "../../src/kube/resource.ts";
+} from "../../src/resources/resource-types.ts";
 
 export const types: { readonly [K in keyof Kinds]: ResourceType<Kinds[K]> } = {
   ClusterConnection: clusterConnectionType,

@@ -1,5 +1,5 @@
 /** Looks for secrets where none may be. */
-import { spellings } from "../../src/iam/exchange/secret-spellings.ts";
+import { spellings } from "../../src/console/exchange/secret-spellings.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 
 interface Leak {

@@ -2,11 +2,7 @@
 import type { ApiKey } from "../../src/api/api-key.ts";
 import { isTrue } from "../../src/api/conditions.ts";
 import type { ServiceAccount } from "../../src/api/service-account.ts";
-import {
-  apiKeyType,
-  secretType,
-  serviceAccountType,
-} from "../../src/controllers/resource-types.ts";
+import { apiKeyType, secretType, serviceAccountType } from "../../src/resources/resource-types.ts";
 import type { IamServer } from "../../tools/iam-server/server.ts";
 import { textOf } from "./objects.ts";
 import type { World } from "./world.ts";

@@ -2,9 +2,9 @@
 import { Registry } from "prom-client";
 import { type Config, readCommand } from "../../src/app/config.ts";
 import { createOperator } from "../../src/app/operator.ts";
-import type { Timing } from "../../src/controllers/api-key/timing.ts";
+import { createTransport, type Transport } from "../../src/console/exchange/transport.ts";
 import type { HttpResponse } from "../../src/http/http.ts";
-import { createTransport, type Transport } from "../../src/iam/exchange/transport.ts";
+import type { Timing } from "../../src/kinds/api-key/timing.ts";
 import { loadKubeEndpoint } from "../../src/kube/config/config.ts";
 import { createKubeTransport } from "../../src/kube/transport/transport.ts";
 import { createLogger } from "../../src/observability/logger.ts";

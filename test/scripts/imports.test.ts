@@ -88,16 +88,16 @@ test.each([
 });
 
 test.each([
-  ["controllers/api-key/steps/issue.ts", "iam/exchange/transport.ts"],
-  ["controllers/api-key/steps/issue.ts", "kube/transport/transport.ts"],
-  ["controllers/api-key/steps/issue.ts", "undici"],
-  ["controllers/api-key/rules/next.ts", "controllers/api-key/observe.ts"],
-  ["controllers/api-key/rules/next.ts", "node:fs"],
-  ["controllers/api-key/observe.ts", "controllers/connection/registry.ts"],
-  ["controllers/api-key/module.ts", "controllers/kinds.ts"],
-  ["consumers/controller.ts", "controllers/kinds.ts"],
-  ["controllers/frame/run-steps.ts", "controllers/api-key/observe.ts"],
-  ["iam/session/session.ts", "kube/errors.ts"],
+  ["kinds/api-key/steps/issue.ts", "console/exchange/transport.ts"],
+  ["kinds/api-key/steps/issue.ts", "kube/transport/transport.ts"],
+  ["kinds/api-key/steps/issue.ts", "undici"],
+  ["kinds/api-key/rules/next.ts", "kinds/api-key/observe.ts"],
+  ["kinds/api-key/rules/next.ts", "node:fs"],
+  ["kinds/api-key/observe.ts", "kinds/connection/registry.ts"],
+  ["kinds/api-key/module.ts", "kinds/kinds.ts"],
+  ["consumers/controller.ts", "kinds/kinds.ts"],
+  ["reconciler/run-steps.ts", "kinds/api-key/observe.ts"],
+  ["console/session/session.ts", "kube/errors.ts"],
   ["kube/client/client.ts", "@kubernetes/client-node"],
 ])("%s must not import %s", (file, target) => {
   expect(judgeImports(LAYERS, [file], [imported(file, target)])).toContainEqual(

@@ -1,6 +1,6 @@
 /** Every key that an attempt led to is in the status of its ApiKey, however late or often its call took effect. */
 import { expect, test } from "vitest";
-import { apiKeyType, serviceAccountType } from "../../src/controllers/resource-types.ts";
+import { apiKeyType, serviceAccountType } from "../../src/resources/resource-types.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
 import type { CallFault } from "./faults.ts";
 import { NO_FAULTS } from "./faults.ts";

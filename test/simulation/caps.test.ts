@@ -1,7 +1,7 @@
 /** No cap leaves a workload without a usable key, whatever was lost before. */
 import { expect, test } from "vitest";
-import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import { secretType } from "../../src/kube/resource-types.ts";
+import { apiKeyType } from "../../src/resources/resource-types.ts";
 import { MINUTE } from "../../src/util/time.ts";
 import { type Fault, NO_FAULTS } from "./faults.ts";
 import { isReady } from "./invariants/at-rest.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import { secretType } from "../../src/kube/resource-types.ts";
+import { apiKeyType } from "../../src/resources/resource-types.ts";
 import { scenarioNamed } from "./all-scenarios.ts";
 import { declaredIn } from "./declared.ts";
 import { NO_FAULTS } from "./faults.ts";

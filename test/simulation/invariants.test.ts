@@ -2,13 +2,13 @@
 
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/meta.ts";
-import { attemptId, describeAccount } from "../../src/controllers/marker.ts";
+import { secretType } from "../../src/kube/resource-types.ts";
+import { attemptId, describeAccount } from "../../src/resources/marker.ts";
 import {
   apiKeyType,
   policyBindingType,
   serviceAccountType,
-} from "../../src/controllers/resource-types.ts";
-import { secretType } from "../../src/kube/resource-types.ts";
+} from "../../src/resources/resource-types.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../src/util/time.ts";
 import { type End, endChecks, everythingIsReady } from "./invariants/at-rest.ts";
 import { changeChecks } from "./invariants/on-change.ts";

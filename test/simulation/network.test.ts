@@ -1,8 +1,8 @@
 /** What gateways, queues and replicas do to a call, on its way between a process and a server. */
 import { beforeEach, expect, test } from "vitest";
-import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import type { HttpRequest } from "../../src/http/http.ts";
 import { objectPath } from "../../src/kube/client/api-path.ts";
+import { apiKeyType } from "../../src/resources/resource-types.ts";
 import { SECOND } from "../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../tools/iam-server/seed.ts";
 import { INTERCEPTIONS } from "../../tools/server-fault.ts";

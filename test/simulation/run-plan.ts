@@ -1,8 +1,8 @@
 /** One scenario under one plan, from the first event to the last check. */
 import { setImmediate as eventLoopTurned } from "node:timers/promises";
+import { WATCH_MS } from "../../src/accounts/sync-watch.ts";
 import { annotations } from "../../src/api/meta.ts";
-import { apiKeyType } from "../../src/controllers/resource-types.ts";
-import { WATCH_MS } from "../../src/controllers/sync-watch.ts";
+import { apiKeyType } from "../../src/resources/resource-types.ts";
 import { HOUR, MINUTE } from "../../src/util/time.ts";
 import { treeAt } from "../support/api-server/tree.ts";
 import { endPictureOf } from "./end-picture.ts";

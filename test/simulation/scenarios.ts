@@ -6,7 +6,7 @@ import {
   clusterConnectionType,
   policyBindingType,
   serviceAccountType,
-} from "../../src/controllers/resource-types.ts";
+} from "../../src/resources/resource-types.ts";
 import { MINUTE } from "../../src/util/time.ts";
 import type { Tree } from "../support/api-server/tree.ts";
 import { apiKeysOf } from "./invariants/view.ts";

@@ -3,7 +3,7 @@ import {
   apiKeyType,
   clusterConnectionType,
   serviceAccountType,
-} from "../../src/controllers/resource-types.ts";
+} from "../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../src/util/time.ts";
 import type { Label, QueuedEvent } from "./event-queue.ts";
 import { NO_FAULTS } from "./faults.ts";

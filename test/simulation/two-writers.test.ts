@@ -1,6 +1,6 @@
 /** Two processes that lead at the same time, at a console that does not show who created an account. */
 import { expect, test } from "vitest";
-import { serviceAccountType } from "../../src/controllers/resource-types.ts";
+import { serviceAccountType } from "../../src/resources/resource-types.ts";
 import { MINUTE } from "../../src/util/time.ts";
 import { treeAt } from "../support/api-server/tree.ts";
 import { NO_FAULTS } from "./faults.ts";

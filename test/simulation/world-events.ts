@@ -1,8 +1,9 @@
 /** Carries out what somebody does to the world. */
-import { apiKeyType } from "../../src/controllers/resource-types.ts";
+
 import { objectPath } from "../../src/kube/client/api-path.ts";
 import type { ResourceType } from "../../src/kube/resource.ts";
 import { leaseType, namespaceType, secretType } from "../../src/kube/resource-types.ts";
+import { apiKeyType } from "../../src/resources/resource-types.ts";
 import { type Tree, textAt, treeAt } from "../support/api-server/tree.ts";
 import type { WorldEvent } from "./faults.ts";
 import { apiKeysOf } from "./invariants/view.ts";

@@ -6,13 +6,13 @@
  * nearly all of the run.
  */
 import { setImmediate as eventLoopTurned } from "node:timers/promises";
+import { secretType } from "../../src/kube/resource-types.ts";
 import {
   apiKeyType,
   clusterConnectionType,
   policyBindingType,
   serviceAccountType,
-} from "../../src/controllers/resource-types.ts";
-import { secretType } from "../../src/kube/resource-types.ts";
+} from "../../src/resources/resource-types.ts";
 import { DAY, HOUR, parseInstant } from "../../src/util/time.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { NO_FAULTS } from "./faults.ts";

@@ -1,4 +1,4 @@
-import type { Caches } from "../../src/controllers/frame/context.ts";
+import type { Caches } from "../../src/reconciler/context.ts";
 
 /** Caches of which a test states only what it needs: by the plural of their type, the store or a part of it. No kind refers to another. */
 export function cachesWith(stores: Readonly<Record<string, object>>): Caches {

@@ -5,10 +5,8 @@
 import { Registry } from "prom-client";
 import { FIELD_MANAGER } from "../../src/api/meta.ts";
 import { type ClusterCache, createClusterCache } from "../../src/app/caches.ts";
-import type { Caches } from "../../src/controllers/frame/context.ts";
-import { type AnyKind, kinds as allKinds } from "../../src/controllers/kinds.ts";
-import { namespaceType } from "../../src/controllers/resource-types.ts";
 import type { HttpRequest, HttpResponse, SendHttp } from "../../src/http/http.ts";
+import { type AnyKind, kinds as allKinds } from "../../src/kinds/kinds.ts";
 import { apiVersionOf, collectionPath, objectPath } from "../../src/kube/client/api-path.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { createKubeClient } from "../../src/kube/client/http-kube-client.ts";
@@ -22,6 +20,8 @@ import {
 } from "../../src/kube/resource.ts";
 import type { WritableStore } from "../../src/kube/store/memory-store.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
+import type { Caches } from "../../src/reconciler/context.ts";
+import { namespaceType } from "../../src/resources/resource-types.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { systemRandom } from "../../src/util/random.ts";
 import { type Clock, systemClock } from "../../src/util/time.ts";

@@ -1,8 +1,8 @@
 /** What a Connection's certificates take in memory beside the TLS context itself. */
 import { expect, onTestFinished, test } from "vitest";
-import { createSessions } from "../../src/controllers/connection/sessions.ts";
+import { createIamClient } from "../../src/console/client/console-client.ts";
 import { tlsOptions } from "../../src/http/tls-settings.ts";
-import { createIamClient } from "../../src/iam/client/console-client.ts";
+import { createSessions } from "../../src/kinds/connection/sessions.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { systemClock } from "../../src/util/time.ts";
 import { heldBy } from "../support/live-heap.ts";

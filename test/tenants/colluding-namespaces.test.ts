@@ -10,7 +10,7 @@ import { systemRandom } from "../../src/util/random.ts";
 import { MINUTE, SECOND } from "../../src/util/time.ts";
 import { SEEDED } from "../../tools/iam-server/seed.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
-import { clientOf, failureOf, startConsole } from "../unit/iam/clients.ts";
+import { clientOf, failureOf, startConsole } from "../unit/console/clients.ts";
 
 const CALL_MS = 5 * SECOND;
 const WORK_MS = 100;

@@ -1,7 +1,7 @@
 /** A tenant writes a Secret that looks like one of the operator's, around the id of somebody else's key. */
 import { expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/meta.ts";
-import { pairHash } from "../../src/controllers/api-key/secret/pair.ts";
+import { pairHash } from "../../src/kinds/api-key/secret/pair.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { SEEDED } from "../../tools/iam-server/seed.ts";
 import { EXTRA_CALLS } from "../real-world/extra-calls.ts";

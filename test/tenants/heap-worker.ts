@@ -1,8 +1,8 @@
 /** Makes calls to a hostile console in a heap of its own, and reports how they ended and what each cost. */
 import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
-import { createIamClient } from "../../src/iam/client/console-client.ts";
-import { isIamError } from "../../src/iam/errors.ts";
+import { createIamClient } from "../../src/console/client/console-client.ts";
+import { isIamError } from "../../src/console/errors.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { systemClock } from "../../src/util/time.ts";
 

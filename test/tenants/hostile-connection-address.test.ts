@@ -10,7 +10,7 @@ import { Redacted } from "../../src/util/redacted.ts";
 import { MINUTE } from "../../src/util/time.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
 import { startWeb } from "../support/local-server.ts";
-import { clientOf, failureOf } from "../unit/iam/clients.ts";
+import { clientOf, failureOf } from "../unit/console/clients.ts";
 
 const TOKEN = { credentials: { kind: "token", token: new Redacted("token") } } as const;
 const POLICIES = { orgId: "o" };

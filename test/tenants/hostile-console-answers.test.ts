@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { ResponseMemoryLimiter } from "../../src/http/response-memory-limiter.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { startWeb } from "../support/local-server.ts";
-import { clientOf, failureOf } from "../unit/iam/clients.ts";
+import { clientOf, failureOf } from "../unit/console/clients.ts";
 import type { HeapReport, HeapTask } from "./heap-worker.ts";
 
 const MIB = 2 ** 20;

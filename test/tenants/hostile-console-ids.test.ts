@@ -1,6 +1,6 @@
 /** A console that answers ids which would mean something else in a file, a header or a path, or another account. */
 import { expect, test } from "vitest";
-import { failureOf } from "../unit/iam/clients.ts";
+import { failureOf } from "../unit/console/clients.ts";
 import { clientAnswered } from "./hostile-console.ts";
 
 const breaks = ["\n", "\r", "\u0000", "\u001b", "\u007f", "\u0085", "\u2028", "\u2029"];

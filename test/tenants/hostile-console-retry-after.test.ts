@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { MINUTE } from "../../src/util/time.ts";
 import { SEEDED } from "../../tools/iam-server/seed.ts";
 import { createFakeClock } from "../support/fake-clock.ts";
-import { clientOf, failureOf, startConsole } from "../unit/iam/clients.ts";
+import { clientOf, failureOf, startConsole } from "../unit/console/clients.ts";
 
 const POLICIES = { orgId: SEEDED.orgId };
 

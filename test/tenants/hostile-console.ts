@@ -1,7 +1,7 @@
-import type { IamClient } from "../../src/iam/client/client.ts";
+import type { IamClient } from "../../src/console/client/client.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { startWeb } from "../support/local-server.ts";
-import { clientOf } from "../unit/iam/clients.ts";
+import { clientOf } from "../unit/console/clients.ts";
 
 /** A client of a console that gives every call this answer. */
 export async function clientAnswered(answer: unknown): Promise<IamClient> {

@@ -3,9 +3,9 @@ import { getHeapStatistics } from "node:v8";
 import { parentPort, workerData } from "node:worker_threads";
 import type { ApiKey } from "../../src/api/api-key.ts";
 import { shrink } from "../../src/app/shrink.ts";
-import { apiKeyType } from "../../src/controllers/resource-types.ts";
 import { createStore } from "../../src/kube/store/memory-store.ts";
 import { parseWatchLine, type WatchApi } from "../../src/kube/watch/watch-stream.ts";
+import { apiKeyType } from "../../src/resources/resource-types.ts";
 import { systemClock } from "../../src/util/time.ts";
 
 const unused = () => Promise.reject(new Error("nothing is asked"));

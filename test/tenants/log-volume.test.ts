@@ -1,6 +1,6 @@
 /** Objects of a tenant fail for ever; what the operator logs about each try is one short line. */
 import { expect, test } from "vitest";
-import { IamError } from "../../src/iam/errors.ts";
+import { IamError } from "../../src/console/errors.ts";
 import { createLogger } from "../../src/observability/logger.ts";
 import { systemClock } from "../../src/util/time.ts";
 

@@ -1,19 +1,15 @@
 /** Anybody with `edit` may create thousands of ServiceAccounts that name one account. */
 import { expect, test } from "vitest";
 import type { ServiceAccount } from "../../src/api/service-account.ts";
-import { indexes } from "../../src/controllers/indexes.ts";
-import { readOtherClaims, saIdIndex } from "../../src/controllers/service-account/claims.ts";
-import { MarkedAccounts } from "../../src/controllers/service-account/marked-accounts.ts";
-import { observe } from "../../src/controllers/service-account/observe.ts";
+import { readOtherClaims, saIdIndex } from "../../src/kinds/service-account/claims.ts";
+import { MarkedAccounts } from "../../src/kinds/service-account/marked-accounts.ts";
+import { observe } from "../../src/kinds/service-account/observe.ts";
 import { createStore } from "../../src/kube/store/memory-store.ts";
+import { indexes } from "../../src/resources/indexes.ts";
 import { systemClock } from "../../src/util/time.ts";
 import { cachesWith } from "../support/caches-with.ts";
-import { rawSpec } from "../unit/controllers/connection/specs.ts";
-import {
-  access,
-  accountSpec,
-  serviceAccount,
-} from "../unit/controllers/service-account/objects.ts";
+import { rawSpec } from "../unit/kinds/connection/specs.ts";
+import { access, accountSpec, serviceAccount } from "../unit/kinds/service-account/objects.ts";
 
 const CLAIMS = 5_000;
 

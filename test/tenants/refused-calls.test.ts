@@ -1,14 +1,14 @@
 /** A tenant whose objects make calls with a shared login that the console answers 401, such as an export of a cluster. */
 import { expect, test } from "vitest";
 import { clientSettings } from "../../src/connections/client-settings.ts";
-import { createSessions } from "../../src/controllers/connection/sessions.ts";
-import type { IamClient } from "../../src/iam/client/client.ts";
+import type { IamClient } from "../../src/console/client/client.ts";
+import { createSessions } from "../../src/kinds/connection/sessions.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { Redacted } from "../../src/util/redacted.ts";
 import { systemClock } from "../../src/util/time.ts";
 import { SEEDED } from "../../tools/iam-server/seed.ts";
-import { connectionSpec } from "../unit/controllers/connection/specs.ts";
-import { ACCOUNT, clientOf, failureOf, LOGIN, startConsole } from "../unit/iam/clients.ts";
+import { ACCOUNT, clientOf, failureOf, LOGIN, startConsole } from "../unit/console/clients.ts";
+import { connectionSpec } from "../unit/kinds/connection/specs.ts";
 
 const KEY = "ClusterConnection/default";
 const EXTRA = { method: "DELETE", path: "/api/v1/iam/authn/service-accounts/{saId}" } as const;

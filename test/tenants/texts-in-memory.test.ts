@@ -1,8 +1,8 @@
 /** What is cut out of a console's long texts must not hold them in memory: V8 keeps a text for a part of it. */
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { PublishedQuotas } from "../../src/controllers/quota-export/steps/published-quotas.ts";
-import { statusFailure } from "../../src/iam/exchange/failures.ts";
+import { statusFailure } from "../../src/console/exchange/failures.ts";
+import { PublishedQuotas } from "../../src/kinds/quota-export/steps/published-quotas.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
 import { systemClock } from "../../src/util/time.ts";
 import { heldBy } from "../support/live-heap.ts";

@@ -1,9 +1,9 @@
 /** Objects of a user, as written in a file, by group, version and kind. */
 import { GROUP } from "../../api/meta.ts";
-import { kinds } from "../../controllers/kinds.ts";
-import { configMapType, namespaceType, secretType } from "../../controllers/resource-types.ts";
+import { kinds } from "../../kinds/kinds.ts";
 import { apiVersionOf } from "../../kube/client/api-path.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import { configMapType, namespaceType, secretType } from "../../resources/resource-types.ts";
 
 export interface GivenObject extends KubeObject {
   readonly apiVersion: string;

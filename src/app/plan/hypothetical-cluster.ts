@@ -1,6 +1,5 @@
 /** A hypothetical cluster in which some objects are applied, over a cluster that is only read. */
 import { isDeepStrictEqual } from "node:util";
-import type { Caches } from "../../controllers/frame/context.ts";
 import type { KubeReader } from "../../kube/client/reader.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import {
@@ -12,6 +11,7 @@ import {
   type ResourceType,
 } from "../../kube/resource.ts";
 import type { StoreWriter } from "../../kube/store/memory-store.ts";
+import type { Caches } from "../../reconciler/context.ts";
 import { silentLog } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
 import { type Clock, toIso8601 } from "../../util/time.ts";

@@ -1,13 +1,13 @@
 /** Connections of which it may be unknown what they allow, because the user cannot read them. */
-import { connectionKey, parseConnectionKey } from "../../controllers/connection-key.ts";
-import type { Connections, WithClient } from "../../controllers/frame/context.ts";
+import { connectionKey, parseConnectionKey } from "../../connections/connection-key.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import type { ObjectKey, ResourceType } from "../../kube/resource.ts";
+import type { Connections, WithClient } from "../../reconciler/context.ts";
 import {
   clusterConnectionType,
   connectionType,
   namespaceType,
-} from "../../controllers/resource-types.ts";
-import { isKubeError } from "../../kube/errors.ts";
-import type { ObjectKey, ResourceType } from "../../kube/resource.ts";
+} from "../../resources/resource-types.ts";
 import { toError } from "../../util/to-error.ts";
 import type { HypotheticalCluster } from "./hypothetical-cluster.ts";
 

@@ -1,16 +1,16 @@
 /** Plans what the operator would do if objects were applied. No operator has to run. */
 import type { PlannedCall } from "../../api/plan.ts";
-import { createConnections } from "../../controllers/connection/registry.ts";
 import {
   connectionKey,
   connectionOf,
   parseConnectionKey,
-} from "../../controllers/connection-key.ts";
-import type { Caches, Context } from "../../controllers/frame/context.ts";
-import { serviceAccountType } from "../../controllers/resource-types.ts";
-import { createIamClient } from "../../iam/client/console-client.ts";
+} from "../../connections/connection-key.ts";
+import { createIamClient } from "../../console/client/console-client.ts";
+import { createConnections } from "../../kinds/connection/registry.ts";
 import type { KubeReader } from "../../kube/client/reader.ts";
 import { keyOf, keyText, type ObjectKey, parseKey } from "../../kube/resource.ts";
+import type { Caches, Context } from "../../reconciler/context.ts";
+import { serviceAccountType } from "../../resources/resource-types.ts";
 import { silentLog } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
 import type { Clock } from "../../util/time.ts";

@@ -1,8 +1,8 @@
-import { originOf } from "../../controllers/connection-origin.ts";
-import type { Caches, Connections, WithClient } from "../../controllers/frame/context.ts";
-import { nameOfInvented } from "../../controllers/frame/plan/invented.ts";
-import { serviceAccountType } from "../../controllers/resource-types.ts";
-import type { IamServiceAccount } from "../../iam/model.ts";
+import { originOf } from "../../connections/connection-origin.ts";
+import type { IamServiceAccount } from "../../console/model.ts";
+import type { Caches, Connections, WithClient } from "../../reconciler/context.ts";
+import { nameOfInvented } from "../../reconciler/plan/invented.ts";
+import { serviceAccountType } from "../../resources/resource-types.ts";
 
 /** Connections whose consoles also list the accounts that earlier plans create: their names are in use. */
 export function listingPlanned(

@@ -1,26 +1,26 @@
 import { findCondition } from "../../api/conditions.ts";
-import { createApiKeyController } from "../../controllers/api-key/controller.ts";
+import { createApiKeyController } from "../../kinds/api-key/controller.ts";
 import {
   createClusterConnectionController,
   createConnectionController,
-} from "../../controllers/connection/controller.ts";
-import type { ConnectionRegistry } from "../../controllers/connection/registry.ts";
-import type { Context } from "../../controllers/frame/context.ts";
-import type { PlannedObject } from "../../controllers/frame/plan/plan-object.ts";
-import type { ReportedObject } from "../../controllers/frame/rules/report.ts";
-import { indexes } from "../../controllers/indexes.ts";
-import { toRef } from "../../controllers/policy-binding/account-store.ts";
-import { createAccountBindingsController } from "../../controllers/policy-binding/controller.ts";
+} from "../../kinds/connection/controller.ts";
+import type { ConnectionRegistry } from "../../kinds/connection/registry.ts";
+import { toRef } from "../../kinds/policy-binding/account-store.ts";
+import { createAccountBindingsController } from "../../kinds/policy-binding/controller.ts";
+import { createServiceAccountController } from "../../kinds/service-account/controller.ts";
+import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import type { Store } from "../../kube/store/store.ts";
+import type { Context } from "../../reconciler/context.ts";
+import type { PlannedObject } from "../../reconciler/plan/plan-object.ts";
+import type { ReportedObject } from "../../reconciler/rules/report.ts";
+import { indexes } from "../../resources/indexes.ts";
 import {
   apiKeyType,
   clusterConnectionType,
   connectionType,
   policyBindingType,
   serviceAccountType,
-} from "../../controllers/resource-types.ts";
-import { createServiceAccountController } from "../../controllers/service-account/controller.ts";
-import { keyText, type ObjectKey } from "../../kube/resource.ts";
-import type { Store } from "../../kube/store/store.ts";
+} from "../../resources/resource-types.ts";
 import type { Run } from "../../runtime/result.ts";
 
 /** A ResourceQuotaExport is not planned, because it only reads from the console. */

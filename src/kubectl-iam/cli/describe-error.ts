@@ -1,5 +1,5 @@
 /** Describes an error in one sentence. */
-import { IamError } from "../../iam/errors.ts";
+import { IamError } from "../../console/errors.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { toError } from "../../util/to-error.ts";
 import { clean } from "../view/screen.ts";

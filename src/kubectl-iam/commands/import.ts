@@ -3,7 +3,7 @@ import type { ConnectionRef } from "../../api/fields.ts";
 import { API_VERSION } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { serviceAccountKind } from "../../api/service-account.ts";
-import { isIamError } from "../../iam/errors.ts";
+import { isIamError } from "../../console/errors.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, Failure, UsageError } from "../cli/errors.ts";

@@ -1,4 +1,4 @@
-import type { Json, KeyPair } from "../../iam/model.ts";
+import type { Json, KeyPair } from "../../console/model.ts";
 import type { Invocation } from "../cli/command.ts";
 import { UsageError } from "../cli/errors.ts";
 import { readText } from "./secret-input.ts";

@@ -10,7 +10,7 @@ import {
 import { consoleSettings } from "../../connections/client-settings.ts";
 import { credentialsSource, parseCredentials } from "../../connections/credentials.ts";
 import type { MissingInput, Source, SourceObject } from "../../connections/source.ts";
-import type { IamCredentials } from "../../iam/model.ts";
+import type { IamCredentials } from "../../console/model.ts";
 import { configMapType, secretType } from "../../kube/resource-types.ts";
 import { Failure } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";

@@ -10,7 +10,7 @@ import type { ConnectionRef } from "../../api/fields.ts";
 import { annotations, labels } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { readEntries } from "../../connections/source.ts";
-import type { KeyPair } from "../../iam/model.ts";
+import type { KeyPair } from "../../console/model.ts";
 import { type Secret, secretType } from "../../kube/resource-types.ts";
 import { Redacted } from "../../util/redacted.ts";
 import { Failure, UsageError } from "../cli/errors.ts";

@@ -1,5 +1,5 @@
 /** The console and the credentials, from flags and environment variables. */
-import type { IamCredentials, KeyPair } from "../../iam/model.ts";
+import type { IamCredentials, KeyPair } from "../../console/model.ts";
 import type { Invocation } from "../cli/command.ts";
 import { UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";

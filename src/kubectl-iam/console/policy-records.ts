@@ -3,9 +3,9 @@
  * but not the record. Pure.
  */
 import * as z from "zod";
-import type { Json } from "../../iam/model.ts";
-import { isJsonObject } from "../../iam/wire/json.ts";
-import { readListing } from "../../iam/wire/listing.ts";
+import type { Json } from "../../console/model.ts";
+import { isJsonObject } from "../../console/wire/json.ts";
+import { readListing } from "../../console/wire/listing.ts";
 import { ownEntry } from "../../util/own-entry.ts";
 
 export interface Statement {

@@ -1,7 +1,7 @@
 /** Prints the console's response. */
 
-import type { Json } from "../../iam/model.ts";
-import { isJsonObject } from "../../iam/wire/json.ts";
+import type { Json } from "../../console/model.ts";
+import { isJsonObject } from "../../console/wire/json.ts";
 import type { Invocation } from "../cli/command.ts";
 import { isStructured, printValue } from "../view/output.ts";
 import type { ConsoleSession } from "./session.ts";

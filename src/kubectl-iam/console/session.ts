@@ -1,12 +1,12 @@
 /** The session of one command with the console. */
 
 import type { ConnectionRef } from "../../api/fields.ts";
+import type { IamClient } from "../../console/client/client.ts";
+import { createIamClient } from "../../console/client/console-client.ts";
+import { createTransport } from "../../console/exchange/transport.ts";
+import type { Json, KeyPair } from "../../console/model.ts";
+import { parseJson } from "../../console/wire/json.ts";
 import type { SendHttp } from "../../http/http.ts";
-import type { IamClient } from "../../iam/client/client.ts";
-import { createIamClient } from "../../iam/client/console-client.ts";
-import { createTransport } from "../../iam/exchange/transport.ts";
-import type { Json, KeyPair } from "../../iam/model.ts";
-import { parseJson } from "../../iam/wire/json.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { systemRandom } from "../../util/random.ts";
 import { Redacted } from "../../util/redacted.ts";

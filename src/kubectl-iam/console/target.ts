@@ -1,8 +1,8 @@
 /** The console, the organization and the credentials of a call. */
 import type { ConsoleSettings } from "../../connections/client-settings.ts";
+import type { Limits } from "../../console/exchange/exchange.ts";
+import type { IamCredentials, KeyPair } from "../../console/model.ts";
 import { proxyFor, readProxyEnvironment } from "../../http/proxy.ts";
-import type { Limits } from "../../iam/exchange/exchange.ts";
-import type { IamCredentials, KeyPair } from "../../iam/model.ts";
 import { SECOND } from "../../util/time.ts";
 import type { Io } from "../cli/io.ts";
 

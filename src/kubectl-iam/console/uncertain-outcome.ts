@@ -1,4 +1,4 @@
-import { commitOutcome } from "../../iam/errors.ts";
+import { commitOutcome } from "../../console/errors.ts";
 import { describeError } from "../cli/describe-error.ts";
 import { Failure } from "../cli/errors.ts";
 

@@ -2,9 +2,9 @@
 import { connect } from "node:tls";
 import { findCondition, isTrue } from "../../api/conditions.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
+import { isIamError } from "../../console/errors.ts";
 import { servedAtHost } from "../../http/server-name.ts";
 import { tlsOptions } from "../../http/tls-settings.ts";
-import { isIamError } from "../../iam/errors.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { bareHost } from "../../util/host.ts";
 import { DAY, MINUTE, parseInstant, SECOND } from "../../util/time.ts";

@@ -2,8 +2,8 @@
 import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import { isIamError } from "../../iam/errors.ts";
-import type { KeyPair, LiveBindings } from "../../iam/model.ts";
+import { isIamError } from "../../console/errors.ts";
+import type { KeyPair, LiveBindings } from "../../console/model.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
 import { Failure } from "../cli/errors.ts";

@@ -1,6 +1,6 @@
 /** Whether the Secret of an ApiKey holds the pair that its workloads need. */
 import type { ApiKey } from "../../api/api-key.ts";
-import type { KeyPair } from "../../iam/model.ts";
+import type { KeyPair } from "../../console/model.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { secretType } from "../../kube/resource-types.ts";
 import { Failure } from "../cli/errors.ts";

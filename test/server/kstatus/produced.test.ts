@@ -1,13 +1,13 @@
 /** The verdicts on objects that the operator's own controllers have written, and on every version on the way there. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { isTrue } from "../../../src/api/conditions.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
 import {
   apiKeyType,
   clusterConnectionType,
   policyBindingType,
   resourceQuotaExportType,
-} from "../../../src/controllers/resource-types.ts";
-import { secretType } from "../../../src/kube/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import { extraCalls } from "../../simulation/scenarios/console.ts";

@@ -1,11 +1,11 @@
 /** Random commands as data: the same ones run against the model and against the real server. */
 
+import type { ResourceType } from "../../../src/kube/resource.ts";
 import {
   apiKeyType,
   policyBindingType,
   secretType,
-} from "../../../src/controllers/resource-types.ts";
-import type { ResourceType } from "../../../src/kube/resource.ts";
+} from "../../../src/resources/resource-types.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
 import { randomMetadata, randomObject, randomPatch, randomStatus } from "./objects.ts";

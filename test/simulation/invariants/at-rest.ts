@@ -1,6 +1,6 @@
 /** What must hold once faults have stopped and the world has come to rest. */
 
-import { listedKeyIds } from "../../../src/controllers/api-key/rules/status.ts";
+import { listedKeyIds } from "../../../src/kinds/api-key/rules/status.ts";
 import { isSpelledLike } from "../../../src/util/spelling.ts";
 import { DAY, HOUR, SECOND } from "../../../src/util/time.ts";
 import type { KeyRecord } from "../../../tools/iam-server/world.ts";

@@ -1,7 +1,8 @@
 /** [S5] The books balance: the console against what the statuses name. */
+
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import { listedKeyIds } from "../../../src/controllers/api-key/rules/status.ts";
-import { isAttemptOf } from "../../../src/controllers/marker.ts";
+import { listedKeyIds } from "../../../src/kinds/api-key/rules/status.ts";
+import { isAttemptOf } from "../../../src/resources/marker.ts";
 import { DAY, HOUR, MINUTE, parseInstant } from "../../../src/util/time.ts";
 import type { SimWorld } from "../sim-world.ts";
 import type { EndCheck } from "./at-rest.ts";

@@ -1,7 +1,7 @@
 /** [S4] How many keys may be issued a day, and be alive at once, whatever crashes and restarts there are. */
 import { apiKeyKind } from "../../../src/api/api-key.ts";
 import { parseSpec } from "../../../src/api/parse-spec.ts";
-import { liveKeyCap, safetyLimit } from "../../../src/controllers/api-key/rules/schedule.ts";
+import { liveKeyCap, safetyLimit } from "../../../src/kinds/api-key/rules/schedule.ts";
 import { DAY, parseInstant, SECOND } from "../../../src/util/time.ts";
 import type { ChangeSeen } from "./on-change.ts";
 import {

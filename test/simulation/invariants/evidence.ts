@@ -4,7 +4,7 @@ import {
   apiKeyType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
 import { isTree, listAt, type Tree, textAt, treeAt } from "../../support/api-server/tree.ts";
 import type { SimWorld } from "../sim-world.ts";

@@ -1,5 +1,5 @@
 /** An ApiKey that gets a key of another account: no permission is lost on the way, and every key is known with its account. */
-import { serviceAccountType } from "../../../src/controllers/resource-types.ts";
+import { serviceAccountType } from "../../../src/resources/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
 import { accountsOf, asApiKey, asSecret, isTarget, pairOf, placeOf } from "./view.ts";
 import type { CreateWatcher } from "./watcher.ts";

@@ -1,7 +1,7 @@
 /** What must hold of every single change of a stored object. Each answers what is wrong, if anything. */
 import type { Condition } from "../../../src/api/conditions.ts";
 import { FINALIZER, labels } from "../../../src/api/meta.ts";
-import { listedKeyIds } from "../../../src/controllers/api-key/rules/status.ts";
+import { listedKeyIds } from "../../../src/kinds/api-key/rules/status.ts";
 import type { Secret } from "../../../src/kube/resource-types.ts";
 import { parseInstant } from "../../../src/util/time.ts";
 import type { Change } from "../../support/api-server/storage.ts";

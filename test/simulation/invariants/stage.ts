@@ -1,12 +1,12 @@
 /** A world without an operator, in which anything can be made to have happened: what invariants must not let pass. */
 import { FINALIZER, labels } from "../../../src/api/meta.ts";
+import type { ResourceType } from "../../../src/kube/resource.ts";
+import { leaseType, secretType } from "../../../src/kube/resource-types.ts";
 import {
   apiKeyType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import type { ResourceType } from "../../../src/kube/resource.ts";
-import { leaseType, secretType } from "../../../src/kube/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { toIso8601 } from "../../../src/util/time.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { AccountRecord } from "../../../tools/iam-server/world.ts";

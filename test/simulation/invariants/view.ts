@@ -1,19 +1,20 @@
 /** The stored objects as the invariants read them. */
+
+import { accountIndex } from "../../../src/accounts/key-accounts.ts";
 import type { ApiKey } from "../../../src/api/api-key.ts";
 import { annotations, labels } from "../../../src/api/meta.ts";
 import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import { accountIndex } from "../../../src/controllers/key-accounts.ts";
+import { asRead } from "../../../src/kube/resource.ts";
+import type { Secret } from "../../../src/kube/resource-types.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
 import {
   apiKeyType,
   clusterConnectionType,
   connectionType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import { asRead } from "../../../src/kube/resource.ts";
-import type { Secret } from "../../../src/kube/resource-types.ts";
-import { secretType } from "../../../src/kube/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { isTree, listAt, type Tree, treeAt } from "../../support/api-server/tree.ts";
 import type { SimWorld } from "../sim-world.ts";
 

@@ -1,6 +1,7 @@
 /** Stories about the console: slow, forgetful, strict, or with calls beyond the documented ones. */
-import { clusterConnectionType } from "../../../src/controllers/resource-types.ts";
+
 import { secretType } from "../../../src/kube/resource-types.ts";
+import { clusterConnectionType } from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { Tree } from "../../support/api-server/tree.ts";

@@ -1,11 +1,12 @@
 /** Stories that end, and some that go on afterwards. */
+
+import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
 import {
   apiKeyType,
   clusterConnectionType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
 import { NAMESPACE } from "../places.ts";
 import { ACCOUNT, fromRest, rotateNow, type Scenario } from "../scenarios.ts";

@@ -1,13 +1,13 @@
 /** Stories in which people change what they want. */
 
 import { labels } from "../../../src/api/meta.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
 import {
   apiKeyType,
   policyBindingType,
   resourceQuotaExportType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import { secretType } from "../../../src/kube/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";

@@ -71,8 +71,8 @@ const about: Readonly<Record<string, readonly Story[]>> = {
   consumers: consumerStories,
   connection: [...connectionStories, ...bindingStories],
   clocks: clockStories,
-  iam: [...consoleStories, ...keyStories, ...connectionStories],
-  frame: [...planStories, ...forecastStories],
+  console: [...consoleStories, ...keyStories, ...connectionStories],
+  reconciler: [...planStories, ...forecastStories],
   "leader-election": leaderStories,
   "policy-binding": [
     ...partlyBoundStories,

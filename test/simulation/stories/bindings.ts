@@ -1,14 +1,14 @@
 /** Policies: whose they are, what grants allow, and what is never taken away. */
 import { annotations } from "../../../src/api/meta.ts";
+import type { ResourceType } from "../../../src/kube/resource.ts";
+import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
 import {
   apiKeyType,
   clusterConnectionType,
   connectionType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import type { ResourceType } from "../../../src/kube/resource.ts";
-import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import type { Policy } from "../../../tools/iam-server/world.ts";

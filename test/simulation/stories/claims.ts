@@ -1,6 +1,7 @@
 /** Several ApiKeys that name one Secret: one gets a key, the others are told before a key is issued for them. */
-import { apiKeyType } from "../../../src/controllers/resource-types.ts";
+
 import { secretType } from "../../../src/kube/resource-types.ts";
+import { apiKeyType } from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { createAll, createKey, inNamespace } from "../scenarios.ts";

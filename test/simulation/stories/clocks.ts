@@ -1,5 +1,5 @@
 /** Wrong clocks: of the operator, the API server and the console, for a while or for good. */
-import { apiKeyType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
+import { apiKeyType, serviceAccountType } from "../../../src/resources/resource-types.ts";
 import { DAY, HOUR, MINUTE, parseInstant, SECOND, toIso8601 } from "../../../src/util/time.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";
 import type { ClockOwner } from "../faults.ts";

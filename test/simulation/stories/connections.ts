@@ -1,14 +1,14 @@
 /** Connections: who may use them, and which credentials they use when. */
 import { FINALIZER } from "../../../src/api/meta.ts";
+import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
+import { selfSigned } from "../../../src/observability/self-signed.ts";
 import {
   apiKeyType,
   clusterConnectionType,
   configMapType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
-import { selfSigned } from "../../../src/observability/self-signed.ts";
+} from "../../../src/resources/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import type { Tree } from "../../support/api-server/tree.ts";

@@ -1,11 +1,11 @@
 /** What the console says: what is believed, what is quoted, and how long it is left alone. */
 import { annotations } from "../../../src/api/meta.ts";
+import type { ResourceType } from "../../../src/kube/resource.ts";
 import {
   apiKeyType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import type { ResourceType } from "../../../src/kube/resource.ts";
+} from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import { treeAt } from "../../support/api-server/tree.ts";

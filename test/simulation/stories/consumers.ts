@@ -1,8 +1,8 @@
 /** Pods that use the Secret, and the workloads that are restarted for it. */
 import { annotations, contentAnnotation } from "../../../src/api/meta.ts";
-import { apiKeyType } from "../../../src/controllers/resource-types.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
 import { podType, rolloutType, workloadTypes } from "../../../src/kube/resource-types.ts";
+import { apiKeyType } from "../../../src/resources/resource-types.ts";
 import { HOUR, MINUTE, SECOND, toIso8601 } from "../../../src/util/time.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { NAMESPACE } from "../places.ts";

@@ -1,12 +1,12 @@
 /** How an account in the console comes to be: created once, found again if a response or the status is lost. */
 import { annotations } from "../../../src/api/meta.ts";
+import { namespaceType } from "../../../src/kube/resource-types.ts";
 import {
   apiKeyType,
   clusterConnectionType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import { namespaceType } from "../../../src/kube/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { AccountRecord } from "../../../tools/iam-server/world.ts";

@@ -1,10 +1,11 @@
 /** Deletion: what is left, what is said about it, and what it waits for. */
+
+import { secretType } from "../../../src/kube/resource-types.ts";
 import {
   apiKeyType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import { secretType } from "../../../src/kube/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { CallFault } from "../faults.ts";

@@ -3,7 +3,7 @@ import {
   apiKeyType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { INTERCEPTIONS } from "../../../tools/server-fault.ts";
 import { extraCalls } from "../scenarios/console.ts";

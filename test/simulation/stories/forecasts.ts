@@ -3,13 +3,13 @@
  * requested in that situation delivers a key. No key is issued where none can be delivered.
  */
 import { annotations } from "../../../src/api/meta.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
 import {
   apiKeyType,
   clusterConnectionType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import { secretType } from "../../../src/kube/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { DAY, HOUR, MINUTE } from "../../../src/util/time.ts";
 import { forbidden } from "../../support/api-server/failure.ts";
 import { treeAt } from "../../support/api-server/tree.ts";

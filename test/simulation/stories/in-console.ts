@@ -2,7 +2,7 @@
 import {
   clusterConnectionType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { AccountRecord } from "../../../tools/iam-server/world.ts";

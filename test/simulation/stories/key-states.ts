@@ -1,6 +1,6 @@
 /** Keys and accounts that an administrator disables, enables or deletes in the console, and keys that expire early. */
 import { annotations } from "../../../src/api/meta.ts";
-import { apiKeyType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
+import { apiKeyType, serviceAccountType } from "../../../src/resources/resource-types.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Shapes } from "../../../tools/iam-server/shapes.ts";
 import { treeAt } from "../../support/api-server/tree.ts";

@@ -1,7 +1,8 @@
 /** Issuing: what becomes of the key when a call, a process or a write goes wrong. */
+
 import { annotations } from "../../../src/api/meta.ts";
-import { attemptId } from "../../../src/controllers/marker.ts";
-import { apiKeyType } from "../../../src/controllers/resource-types.ts";
+import { attemptId } from "../../../src/resources/marker.ts";
+import { apiKeyType } from "../../../src/resources/resource-types.ts";
 import { DAY, HOUR, MINUTE, parseInstant, SECOND } from "../../../src/util/time.ts";
 import { forbidden } from "../../support/api-server/failure.ts";
 import { textAt, treeAt } from "../../support/api-server/tree.ts";

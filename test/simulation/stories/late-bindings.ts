@@ -1,5 +1,5 @@
 /** A syncBindings call without a usable response that takes effect late: what was withdrawn since is soon gone again. */
-import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
+import { policyBindingType, serviceAccountType } from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { deleteAll } from "../scenarios/endings.ts";

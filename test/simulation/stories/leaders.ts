@@ -1,5 +1,5 @@
 /** Two replicas: who may write, and when. */
-import { apiKeyType } from "../../../src/controllers/resource-types.ts";
+import { apiKeyType } from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { createAll, createKey } from "../scenarios.ts";
 import { type Story, type StoryWorld, storyWith } from "./story.ts";

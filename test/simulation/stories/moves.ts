@@ -4,7 +4,7 @@ import {
   apiKeyType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { accountsOf } from "../invariants/view.ts";

@@ -1,6 +1,6 @@
 /** PolicyBindings of which not everything is bound, or more than they ask for: what is done, and what they say. */
 import { annotations } from "../../../src/api/meta.ts";
-import { policyBindingType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
+import { policyBindingType, serviceAccountType } from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";

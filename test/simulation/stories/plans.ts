@@ -1,13 +1,13 @@
 /** Objects that the operator only plans for: it reports what it would do, and does it once it may. */
 import { annotations } from "../../../src/api/meta.ts";
 import type { PlannedCall } from "../../../src/api/plan.ts";
+import type { ResourceType } from "../../../src/kube/resource.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
 import {
   apiKeyType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import type { ResourceType } from "../../../src/kube/resource.ts";
-import { secretType } from "../../../src/kube/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { Tree } from "../../support/api-server/tree.ts";

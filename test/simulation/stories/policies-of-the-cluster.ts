@@ -1,6 +1,6 @@
 /** Admission policies of the cluster that change what the operator writes. */
 import { annotations } from "../../../src/api/meta.ts";
-import { apiKeyType } from "../../../src/controllers/resource-types.ts";
+import { apiKeyType } from "../../../src/resources/resource-types.ts";
 import { HOUR, MINUTE } from "../../../src/util/time.ts";
 import { type Tree, treeAt } from "../../support/api-server/tree.ts";
 import { type Story, type StoryWorld, story, unready } from "./story.ts";

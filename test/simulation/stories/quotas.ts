@@ -1,11 +1,11 @@
 /** Quotas: which are listed, when, with whose rights, and what is shown of them. */
 import { annotations } from "../../../src/api/meta.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
 import {
   connectionType,
   policyBindingType,
   resourceQuotaExportType,
-} from "../../../src/controllers/resource-types.ts";
-import { secretType } from "../../../src/kube/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../../tools/iam-server/seed.ts";
 import type { Quota } from "../../../tools/iam-server/world.ts";

@@ -1,6 +1,7 @@
 /** Keys that were replaced: when the operator ends them, and what a refusal to end one leaves alone. */
-import { apiKeyType, clusterConnectionType } from "../../../src/controllers/resource-types.ts";
+
 import { secretType } from "../../../src/kube/resource-types.ts";
+import { apiKeyType, clusterConnectionType } from "../../../src/resources/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { extraCalls } from "../scenarios/console.ts";

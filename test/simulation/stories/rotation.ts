@@ -1,5 +1,5 @@
 /** Rotation: what becomes of the pairs that consumers read, and of the keys that were replaced. */
-import { apiKeyType } from "../../../src/controllers/resource-types.ts";
+import { apiKeyType } from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { extraCalls } from "../scenarios/console.ts";

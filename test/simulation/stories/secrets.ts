@@ -1,7 +1,7 @@
 /** The Secret of an ApiKey in other hands: made by others, edited, put back; and what the template no longer declares. */
 import { annotations } from "../../../src/api/meta.ts";
-import { apiKeyType } from "../../../src/controllers/resource-types.ts";
 import { secretType } from "../../../src/kube/resource-types.ts";
+import { apiKeyType } from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { NAMESPACE } from "../places.ts";

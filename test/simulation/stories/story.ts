@@ -6,9 +6,9 @@ import { setImmediate as eventLoopTurned } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "../../../src/api/conditions.ts";
 import { annotations } from "../../../src/api/meta.ts";
-import { apiKeyType } from "../../../src/controllers/resource-types.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
 import { eventType, secretType } from "../../../src/kube/resource-types.ts";
+import { apiKeyType } from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import { isTree, listAt, type Tree, treeAt } from "../../support/api-server/tree.ts";
 import {

@@ -1,11 +1,11 @@
 /** Responses to calls that cannot be repeated safely, which were received and cannot be read. */
 import { annotations } from "../../../src/api/meta.ts";
+import type { ResourceType } from "../../../src/kube/resource.ts";
 import {
   apiKeyType,
   clusterConnectionType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import type { ResourceType } from "../../../src/kube/resource.ts";
+} from "../../../src/resources/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { CallFault } from "../faults.ts";
 import { ACCOUNT } from "../scenarios.ts";

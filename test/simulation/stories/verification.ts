@@ -1,7 +1,7 @@
 /** A key in use that ends outside the operator: checked as soon as a list lacks it, reported at once, replaced soon. */
 import { annotations } from "../../../src/api/meta.ts";
-import { apiKeyType, serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
+import { apiKeyType, serviceAccountType } from "../../../src/resources/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { extraCalls } from "../scenarios/console.ts";
 import { ACCOUNT, createKey } from "../scenarios.ts";

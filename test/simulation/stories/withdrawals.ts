@@ -1,11 +1,11 @@
 /** Policies that an administrator takes back are gone, whatever the tenant has set; and how access is revoked. */
 import { annotations } from "../../../src/api/meta.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
 import {
   apiKeyType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import { secretType } from "../../../src/kube/resource-types.ts";
+} from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../support/api-server/tree.ts";
 import { OPERATOR_NAMESPACE } from "../places.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { events, MAX_NOTE, toEvent } from "../../../src/api/events.ts";
-import type { Context } from "../../../src/controllers/frame/context.ts";
+import type { Context } from "../../../src/reconciler/context.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/reference/events.md"), "utf8");
 

@@ -10,7 +10,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 const textsOf = (files: readonly string[]) => files.map(read).join("\n");
 const files = globSync("src/**/*.ts", { cwd: root });
 const sources = textsOf(files.filter((file) => !file.startsWith("src/api/reasons/")));
-const controllers = textsOf(files.filter((file) => file.startsWith("src/controllers/")));
+const kinds = textsOf(files.filter((file) => /^src\/(accounts|kinds|reconciler)\//.test(file)));
 
 const found = (pattern: RegExp, text: string) =>
   [...text.matchAll(pattern)].map(([, word = ""]) => word);
@@ -19,17 +19,17 @@ const unknown = (names: readonly string[]) =>
   [...new Set(names)].filter((name) => !Object.hasOwn(reasons, name));
 
 test("every code of a failed call is there", () => {
-  const codes = ["src/iam/errors.ts", "src/kube/errors.ts"].flatMap((path) =>
+  const codes = ["src/console/errors.ts", "src/kube/errors.ts"].flatMap((path) =>
     found(/^ {2}(?:\| )?"(\w+)"/gm, read(path)),
   );
   expect(codes.length).toBeGreaterThan(20);
   expect(unknown(codes)).toEqual([]);
 });
 
-test("every reason that the controllers give is there", () => {
+test("every reason that the kinds give is there", () => {
   const given = [
-    ...found(/reason: "([A-Z]\w+)"/g, controllers),
-    ...found(/new SpecError\(\s*"(\w+)"/g, controllers),
+    ...found(/reason: "([A-Z]\w+)"/g, kinds),
+    ...found(/new SpecError\(\s*"(\w+)"/g, kinds),
   ];
   expect(given.length).toBeGreaterThan(50);
   expect(unknown(given)).toEqual([]);

@@ -2,18 +2,18 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { exposeObjects } from "../../../src/app/object-gauges.ts";
 import { createOwnership } from "../../../src/app/own-objects.ts";
-import { kinds } from "../../../src/controllers/kinds.ts";
+import { kinds } from "../../../src/kinds/kinds.ts";
+import { createMetrics } from "../../../src/observability/metrics.ts";
 import {
   apiKeyType,
   clusterConnectionType,
   policyBindingType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import { createMetrics } from "../../../src/observability/metrics.ts";
+} from "../../../src/resources/resource-types.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { cachesWith } from "../../support/caches-with.ts";
 import { MemoryCluster } from "../../support/memory-cluster.ts";
-import { connectionSpec } from "../controllers/connection/specs.ts";
+import { connectionSpec } from "../kinds/connection/specs.ts";
 
 const condition = (type: string, status: "True" | "False") => ({
   type,

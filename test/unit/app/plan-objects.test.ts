@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { planObjects } from "../../../src/app/plan/plan-objects.ts";
+import { toKubeReader } from "../../../src/kube/client/reader.ts";
 import {
   clusterConnectionType,
   policyBindingType,
   secretType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import { toKubeReader } from "../../../src/kube/client/reader.ts";
+} from "../../../src/resources/resource-types.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../../../tools/iam-server/seed.ts";

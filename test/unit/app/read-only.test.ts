@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { toReportingKube } from "../../../src/app/read-only.ts";
-import { apiKeyType, secretType } from "../../../src/controllers/resource-types.ts";
+import { apiKeyType, secretType } from "../../../src/resources/resource-types.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { MemoryCluster } from "../../support/memory-cluster.ts";
 

@@ -4,25 +4,25 @@ import { afterEach, expect, test, vi } from "vitest";
 import { API_VERSION, GROUP, type IamObject, VERSION } from "../../../src/api/meta.ts";
 import { readCommand } from "../../../src/app/config.ts";
 import { createControllers } from "../../../src/app/controllers.ts";
-import { type AccessParts, accessWatches } from "../../../src/controllers/access-watches.ts";
-import { createConnections } from "../../../src/controllers/connection/registry.ts";
-import { connectionOf } from "../../../src/controllers/connection-key.ts";
-import type { Context } from "../../../src/controllers/frame/context.ts";
-import type { KindController } from "../../../src/controllers/frame/kind-controller.ts";
-import { defineModule } from "../../../src/controllers/frame/kind-module.ts";
-import { createReconciler } from "../../../src/controllers/frame/reconciler.ts";
-import type { CommonStatus } from "../../../src/controllers/frame/rules/report.ts";
-import { samplesOf } from "../../../src/controllers/frame/samples.ts";
-import { indexes } from "../../../src/controllers/indexes.ts";
-import { kinds } from "../../../src/controllers/kinds.ts";
-import { connectionResource } from "../../../src/controllers/queue-resources.ts";
-import { accountKey, indexedAs } from "../../../src/controllers/refs.ts";
+import { connectionOf } from "../../../src/connections/connection-key.ts";
+import { createConnections } from "../../../src/kinds/connection/registry.ts";
+import { kinds } from "../../../src/kinds/kinds.ts";
+import { keyOf, keyText, type ResourceType } from "../../../src/kube/resource.ts";
+import { createMetrics } from "../../../src/observability/metrics.ts";
+import type { Context } from "../../../src/reconciler/context.ts";
+import type { KindController } from "../../../src/reconciler/kind-controller.ts";
+import { defineModule } from "../../../src/reconciler/kind-module.ts";
+import { createReconciler } from "../../../src/reconciler/reconciler.ts";
+import type { CommonStatus } from "../../../src/reconciler/rules/report.ts";
+import { samplesOf } from "../../../src/reconciler/samples.ts";
+import { type AccessParts, accessWatches } from "../../../src/resources/access-watches.ts";
+import { indexes } from "../../../src/resources/indexes.ts";
+import { connectionResource } from "../../../src/resources/queue-resources.ts";
+import { accountKey, indexedAs } from "../../../src/resources/refs.ts";
 import {
   clusterConnectionType,
   serviceAccountType,
-} from "../../../src/controllers/resource-types.ts";
-import { keyOf, keyText, type ResourceType } from "../../../src/kube/resource.ts";
-import { createMetrics } from "../../../src/observability/metrics.ts";
+} from "../../../src/resources/resource-types.ts";
 import { watch } from "../../../src/runtime/watch.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { systemRandom } from "../../../src/util/random.ts";
@@ -30,7 +30,7 @@ import { systemClock } from "../../../src/util/time.ts";
 import { noTracer } from "../../../src/util/trace.ts";
 import { readCustomKinds, type ServedKind } from "../../support/api-server/kinds.ts";
 import { MemoryCluster } from "../../support/memory-cluster.ts";
-import { rawSpec } from "../controllers/connection/specs.ts";
+import { rawSpec } from "../kinds/connection/specs.ts";
 
 interface GadgetStatus extends CommonStatus {
   readonly accountId?: string;

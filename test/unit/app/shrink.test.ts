@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { annotations, FINALIZER, labels } from "../../../src/api/meta.ts";
 import { shrink, shrinkSecret } from "../../../src/app/shrink.ts";
 import { bundleId, clientIdentity } from "../../../src/connections/client-settings.ts";
-import { connections } from "../../../src/controllers/connection/module.ts";
+import { connections } from "../../../src/kinds/connection/module.ts";
 import type { KubeObject } from "../../../src/kube/resource.ts";
 
 const apiKey = (metadata: object, secret: object = {}, status?: object) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { kinds } from "../../../src/controllers/kinds.ts";
+import { kinds } from "../../../src/kinds/kinds.ts";
 import { keyText } from "../../../src/kube/resource.ts";
 import { emptyCache } from "../../support/memory-cluster.ts";
 

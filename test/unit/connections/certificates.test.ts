@@ -6,7 +6,7 @@ import {
   parseClientCertificate,
 } from "../../../src/connections/certificates.ts";
 import { opensslCertificate } from "../../support/openssl-certificate.ts";
-import { connectionSpec } from "../controllers/connection/specs.ts";
+import { connectionSpec } from "../kinds/connection/specs.ts";
 
 const NAMESPACE = "team-a";
 const PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { ConnectionSpec } from "../../../src/api/connection.ts";
 import { credentialsSource, parseCredentials } from "../../../src/connections/credentials.ts";
-import type { Secret } from "../../../src/controllers/resource-types.ts";
-import { connectionSpec, tokenCredentials } from "../controllers/connection/specs.ts";
+import type { Secret } from "../../../src/resources/resource-types.ts";
+import { connectionSpec, tokenCredentials } from "../kinds/connection/specs.ts";
 
 const at = { namespace: "iam-system", name: "console-login" };
 const secret = (values: Record<string, string>): Secret => ({

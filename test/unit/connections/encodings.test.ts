@@ -5,7 +5,7 @@ import { parseInputs, sourcesOf } from "../../../src/connections/inputs.ts";
 import type { Source, SourceObject } from "../../../src/connections/source.ts";
 import { decodeUtf8 } from "../../../src/util/utf8.ts";
 import { opensslCertificate } from "../../support/openssl-certificate.ts";
-import { connectionSpec, tokenCredentials } from "../controllers/connection/specs.ts";
+import { connectionSpec, tokenCredentials } from "../kinds/connection/specs.ts";
 
 const bytes = (...parts: readonly (string | readonly number[])[]) =>
   Buffer.concat(

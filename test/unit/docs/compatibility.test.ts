@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { endpoints } from "../../../src/iam/endpoints.ts";
+import { endpoints } from "../../../src/console/endpoints.ts";
 import { read } from "./pages.ts";
 
 test("docs/compatibility.md lists every call to the console, and no other", () => {

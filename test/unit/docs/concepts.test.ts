@@ -7,7 +7,7 @@ test("docs/concepts.md lists every reason for which a key is replaced, and no ot
   const listed = [...section.matchAll(/^\| (`.*`) \|/gm)].flatMap(([, cell = ""]) =>
     [...cell.matchAll(/`(\w+)`/g)].map(([, reason]) => reason),
   );
-  const source = read("src/controllers/api-key/rules/needs.ts");
+  const source = read("src/kinds/api-key/rules/needs.ts");
   const given = [
     ...source.matchAll(/^\s*(?:return \{ )?reason: "(\w+)"/gm),
     ...source.matchAll(/ROTATION_REQUESTED = "(\w+)"/g),

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { serviceAccountType } from "../../../src/controllers/resource-types.ts";
 import type { KubeClient, WriteOptions } from "../../../src/kube/client/client.ts";
 import { trackWrites } from "../../../src/kube/client/tracked-client.ts";
 import { configMapType } from "../../../src/kube/resource-types.ts";
+import { serviceAccountType } from "../../../src/resources/resource-types.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { MemoryCluster } from "../../support/memory-cluster.ts";
 

@@ -1,7 +1,7 @@
 /** What a backup keeps, without a cluster. */
 import { describe, expect, test } from "vitest";
 import { clusterConnectionKind, type Grant } from "../../../src/api/connection.ts";
-import { effectiveGrant } from "../../../src/controllers/connection/rules/effective-grant.ts";
+import { effectiveGrant } from "../../../src/kinds/connection/rules/effective-grant.ts";
 import { lackImports, withImports } from "../../../src/kubectl-iam/backup/imports.ts";
 import { inOrder, toManifest } from "../../../src/kubectl-iam/backup/manifest.ts";
 

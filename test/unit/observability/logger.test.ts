@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { SpecError } from "../../../src/controllers/frame/errors.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import { createLogger, type LogFormat, type LogLevel } from "../../../src/observability/logger.ts";
+import { SpecError } from "../../../src/reconciler/errors.ts";
 import type { LogFields } from "../../../src/util/log.ts";
 import { Redacted } from "../../../src/util/redacted.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";

@@ -1,6 +1,6 @@
 /** `searchActions`. */
 
-import { readListing } from "../../../iam/wire/listing.ts";
+import { readListing } from "../../../console/wire/listing.ts";
 import type { Invocation } from "../../cli/command.ts";
 import { openConsole } from "../../console/session.ts";
 import { isStructured, printTable, printValue } from "../../view/output.ts";

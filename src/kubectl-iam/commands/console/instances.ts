@@ -1,7 +1,7 @@
 /** `listInstances`, all pages. */
 
-import type { Json } from "../../../iam/model.ts";
-import { isJsonObject } from "../../../iam/wire/json.ts";
+import type { Json } from "../../../console/model.ts";
+import { isJsonObject } from "../../../console/wire/json.ts";
 import { ownEntry } from "../../../util/own-entry.ts";
 import type { Invocation } from "../../cli/command.ts";
 import { UsageError } from "../../cli/errors.ts";

@@ -1,6 +1,6 @@
 /** `issueKey`. */
 import { open, rm } from "node:fs/promises";
-import type { KeyPair } from "../../../iam/model.ts";
+import type { KeyPair } from "../../../console/model.ts";
 import type { Invocation } from "../../cli/command.ts";
 import { UsageError } from "../../cli/errors.ts";
 import { openConsole } from "../../console/session.ts";

@@ -1,7 +1,7 @@
 /** `syncBindings`. */
-import { toCall } from "../../../iam/client/endpoint.ts";
-import { endpoints } from "../../../iam/endpoints.ts";
-import type { LiveBindings } from "../../../iam/model.ts";
+import { toCall } from "../../../console/client/endpoint.ts";
+import { endpoints } from "../../../console/endpoints.ts";
+import type { LiveBindings } from "../../../console/model.ts";
 import { asSubmitted } from "../../../util/spelling.ts";
 import type { Invocation } from "../../cli/command.ts";
 import { confirm } from "../../cli/confirm.ts";

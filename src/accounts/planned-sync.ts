@@ -1,0 +1,85 @@
+/** The line of a plan for syncBindings: the changes that replacing the list would cause. */
+import type { PlannedCall } from "../api/plan.ts";
+import type { IamReader } from "../console/client/reader.ts";
+import { isIamError } from "../console/errors.ts";
+import type { BindingSet, IamPolicy, LiveBindings } from "../console/model.ts";
+import { asSubmitted } from "../util/spelling.ts";
+
+export async function plannedSync(
+  { tpn, orgId, policyIds }: BindingSet,
+  console: IamReader,
+  signal: AbortSignal,
+): Promise<PlannedCall> {
+  const bound = await readBindings(console, tpn, signal);
+  const policies = await readPolicies(console, orgId, signal);
+  const names = namesOf(policies);
+  const before = bound.readable ? asSubmitted(bound.policyIds, policyIds) : [];
+  const without = (list: readonly string[], others: readonly string[]) =>
+    list.filter((id) => !others.includes(id));
+  const named = (list: readonly string[]) => list.map((id) => names.get(id) ?? id);
+  const bind = without(policyIds, before);
+  const unbind = without(before, policyIds);
+  const parts = [
+    bind.length === 0 ? "" : `Binds ${named(bind).join(", ")}.`,
+    unbind.length === 0 ? "" : `Unbinds ${named(unbind).join(", ")}.`,
+    bound.readable ? "" : "Unbinds everything else; the bound policies cannot be read.",
+    aboutUnknown(bind, policies),
+  ];
+  const said = parts.filter((part) => part !== "").join(" ");
+  const message = said || "Submits the already bound policies.";
+  return {
+    call: "syncBindings",
+    object: tpn,
+    message,
+    bind: named(bind),
+    unbind: named(unbind),
+  };
+}
+
+function aboutUnknown(bind: readonly string[], policies: readonly IamPolicy[] | undefined): string {
+  if (policies === undefined) return "";
+  const listed = asSubmitted(
+    policies.map(({ policyId }) => policyId),
+    bind,
+  );
+  const unknown = bind.filter((id) => !listed.includes(id));
+  return unknown.length === 0
+    ? ""
+    : `The console does not list ${unknown.join(", ")} among the organization's policies.`;
+}
+
+/** The call is planned even if the login does not have permission to read the current bindings. */
+async function readBindings(
+  console: IamReader,
+  tpn: string,
+  signal: AbortSignal,
+): Promise<LiveBindings> {
+  try {
+    return await console.listBindings(tpn, signal);
+  } catch (error) {
+    if (isIamError(error, "PermissionDenied") || isIamError(error, "NotFound"))
+      return { readable: false };
+    throw error;
+  }
+}
+
+/** `ID (name)` by ID: names make a plan easier to read. */
+function namesOf(policies: readonly IamPolicy[] = []): ReadonlyMap<string, string> {
+  return new Map(
+    policies.flatMap(({ policyId, name }) => (name ? [[policyId, `${policyId} (${name})`]] : [])),
+  );
+}
+
+/** `undefined` without permission to list policies: the plan then has only IDs. */
+async function readPolicies(
+  console: IamReader,
+  orgId: string,
+  signal: AbortSignal,
+): Promise<readonly IamPolicy[] | undefined> {
+  try {
+    return await console.listPolicies({ orgId }, signal);
+  } catch (error) {
+    if (isIamError(error)) return undefined;
+    throw error;
+  }
+}

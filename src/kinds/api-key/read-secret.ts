@@ -1,0 +1,74 @@
+/** Reads of an ApiKey's Secrets: live, or from the watch. */
+import type { ApiKeySpec } from "../../api/api-key.ts";
+import { annotations } from "../../api/meta.ts";
+import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
+import type { Context } from "../../reconciler/context.ts";
+import { secretType } from "../../resources/resource-types.ts";
+import type { ApiKeyReading, HeldPair } from "./rules/snapshot.ts";
+import type { KeyStatus } from "./rules/status.ts";
+import { type SecretOwner, type SecretRole, secretNameOf, stagingName } from "./secret/owner.ts";
+import { type SecretView, viewSecret } from "./secret/view.ts";
+
+export async function readSecret(
+  { kube }: Pick<ApiKeyReading, "kube">,
+  owner: SecretOwner,
+  spec: ApiKeySpec,
+  role: SecretRole,
+  signal: AbortSignal,
+): Promise<SecretView> {
+  const key = secretKeyOf(owner, spec, role);
+  return viewSecret(await kube.get(secretType, key, { signal }), owner, spec, role);
+}
+
+export function secretKeyOf(
+  { namespace, name: apiKeyName }: SecretOwner,
+  spec: ApiKeySpec,
+  role: SecretRole,
+): ObjectKey {
+  const name = secretNameOf(apiKeyName, spec);
+  return { namespace, name: role === "target" ? name : stagingName(name) };
+}
+
+export interface KnownOfKey {
+  readonly status: KeyStatus;
+  readonly held: HeldPair | undefined;
+  /** Resource version of the target when its content last matched the declaration. */
+  readonly resourceVersion: string | undefined;
+}
+
+interface BothSecrets<T> {
+  readonly target: T;
+  readonly staging: T;
+}
+
+/**
+ * Views of both Secrets from the watch, if it shows enough to begin with: no pair is pending, and the target is
+ * unchanged or never existed. `undefined` if the Secrets must be read.
+ */
+export function listedSecrets(
+  { caches: { secrets } }: Pick<Context, "caches">,
+  keys: BothSecrets<ObjectKey>,
+  known: KnownOfKey,
+): BothSecrets<SecretView> | undefined {
+  const { attempt } = known.status;
+  if (attempt !== undefined || known.held !== undefined || !secrets.isWatched) return undefined;
+  if (!secrets.isCurrent(keys.target) || !secrets.isCurrent(keys.staging)) return undefined;
+  if (secrets.get(keys.staging) !== undefined) return undefined;
+  const target = listedTarget(secrets.get(keys.target), known);
+  return target && { target, staging: UNLISTED };
+}
+
+const UNLISTED: SecretView = { kind: "Unlisted" };
+
+function listedTarget(
+  listed: KubeObject | undefined,
+  { status: { current }, resourceVersion }: KnownOfKey,
+): SecretView | undefined {
+  if (listed === undefined) return current === undefined ? UNLISTED : undefined;
+  if (listed.metadata.resourceVersion !== resourceVersion) return undefined;
+  const noted = listed.metadata.annotations ?? {};
+  const keyId = noted[annotations.keyId];
+  return keyId === undefined || keyId !== current?.keyId
+    ? undefined
+    : { kind: "Unread", keyId, previousKeyId: noted[annotations.previousKeyId] };
+}

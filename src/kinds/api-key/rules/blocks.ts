@@ -1,0 +1,319 @@
+/** Why no key may be issued now, and whether waiting or manual action resolves it. Pure. */
+
+import { MAX_LISTED_KEYS } from "../../../api/api-key.ts";
+import { ISSUANCE_ALLOWED } from "../../../api/issuance.ts";
+import { apiKeyLabel, labels } from "../../../api/meta.ts";
+import { clientIdentity } from "../../../connections/client-settings.ts";
+import type { ClockReading } from "../../../reconciler/clock-reading.ts";
+import type { Waiting } from "../../../reconciler/rules/outcome.ts";
+import {
+  describeStop,
+  isStopped,
+  UNREADABLE_RESPONSE,
+} from "../../../reconciler/rules/unreadable-response.ts";
+import { certainTime } from "../../../util/agreed-time.ts";
+import { DAY, HOUR, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
+import { secretNameOf, stagingName } from "../secret/owner.ts";
+import type { KeyAccount } from "../secret/pair.ts";
+import { isMoving, isOfSpec } from "./accounts.ts";
+import { mayWork } from "./listed-keys.ts";
+import { rotationIsRequested } from "./needs.ts";
+import { SECRET_NOT_KEPT } from "./not-kept.ts";
+import { isUsable } from "./readiness.ts";
+import { reservedMetadataBlocks } from "./reserved-metadata.ts";
+import { liveKeyCap, safetyLimit } from "./schedule.ts";
+import type { ApiKeySnapshot, KeyNeed, UnkeptSecret, VainAttempts } from "./snapshot.ts";
+import type { KeyStatus, OrphanedKey } from "./status.ts";
+
+/** The reason of a Secret that takes no other pair. */
+export const SECRET_IMMUTABLE = "SecretImmutable";
+
+/**
+ * The reason of a block that ends when another ApiKey of the same account is done. Waiting ApiKeys are enqueued then.
+ */
+export const WAITING_FOR_PEER = "WaitingForPeer";
+
+/** Safety net only: waiting ApiKeys are enqueued when the attempt is explained. */
+const PEER_CHECK_MS = 5 * MINUTE;
+/** Safety net while another ApiKey owns the Secret. */
+const CLAIM_CHECK_MS = 5 * MINUTE;
+
+/** Room for the keys that one recovery may find. */
+const LIST_RESERVE = 100;
+
+type BlockRule = (
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  because: KeyNeed,
+) => Waiting | undefined;
+
+/** In order: users see the reason of the first finding. */
+export const blocks: readonly BlockRule[] = [
+  accountIsNotReady,
+  permissionsAreMissing,
+  secretIsClaimed,
+  secretConflict,
+  stagingConflict,
+  secretIsImmutable,
+  reservedMetadataBlocks,
+  lifetimeIsNotGranted,
+  responseIsUnreadable,
+  namespaceBudgetIsUsedUp,
+  statusIsFull,
+  budgetIsUsedUp,
+  tooManyLiveKeys,
+  attemptsFailInARow,
+  peerIsUnsettled,
+];
+
+function blocked(state: Waiting["state"], { reason, message }: KeyNeed, afterMs?: number): Waiting {
+  const delay = afterMs === undefined ? {} : { afterMs };
+  return { kind: "Waiting", condition: ISSUANCE_ALLOWED, state, reason, message, ...delay };
+}
+
+function accountIsNotReady({ account }: ApiKeySnapshot): Waiting | undefined {
+  return account.kind === "Ready" ? undefined : { ...account, condition: ISSUANCE_ALLOWED };
+}
+
+/**
+ * A change of account takes no permission from a workload whose key works. Checked again before the new pair is
+ * delivered.
+ */
+export function permissionsAreMissing(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+): Waiting | undefined {
+  const { missingPermissions, spec, status } = snapshot;
+  if (missingPermissions === undefined || status.current === undefined) return undefined;
+  if (!isMoving(snapshot) || !isUsable(snapshot, certainTime(at))) return undefined;
+  const message = `Consumers get no key of ServiceAccount ${spec.serviceAccountRef.name} yet: ${missingPermissions}. They keep key ${status.current.keyId} of ServiceAccount ${status.current.serviceAccount}.`;
+  return blocked("Reconciling", { reason: "PermissionsMissing", message }, PEER_CHECK_MS);
+}
+
+/** If two ApiKeys use a Secret of the same name, the second ApiKey is issued no key that it could not deliver. */
+function secretIsClaimed({ self, spec, otherClaim, target }: ApiKeySnapshot): Waiting | undefined {
+  if (otherClaim === undefined) return undefined;
+  const { apiKey, secretName } = otherClaim;
+  const isTarget = secretName === secretNameOf(self.name, spec);
+  if (isTarget && (target.kind === "Ours" || target.kind === "Unread")) return undefined;
+  return blocked(
+    "Stalled",
+    {
+      reason: "SecretConflict",
+      message: `Secret ${secretName} belongs to ApiKey ${apiKey}: an ApiKey uses the Secret that it names, and for a new key a Secret with -next after that name. Delete this ApiKey, or create it again with another spec.secret.name.`,
+    },
+    CLAIM_CHECK_MS,
+  );
+}
+
+/** Also checked before a new pair is delivered: the Secret may have another owner by then (S9). */
+export function secretConflict({ self, spec, target }: ApiKeySnapshot): Waiting | undefined {
+  if (target.kind !== "Foreign") return undefined;
+  const isWanted = spec.secret.onExisting === "Adopt";
+  if (isWanted && target.adoptable && target.hasConsent) return undefined;
+  const name = secretNameOf(self.name, spec);
+  return blocked("Stalled", {
+    reason: "SecretConflict",
+    message: `Secret ${name} exists and is not this ApiKey's: ${target.why}. ${conflictAdvice(target, self, name, isWanted)}`,
+  });
+}
+
+/** Safe and possible actions only: another ApiKey's key must not be deleted, and spec.secret.name is immutable. */
+function conflictAdvice(
+  { holder, adoptable, hasConsent }: Extract<ApiKeySnapshot["target"], { kind: "Foreign" }>,
+  { namespace, name: apiKey }: ApiKeySnapshot["self"],
+  name: string,
+  isWanted: boolean,
+): string {
+  const again = "Create this ApiKey again with another spec.secret.name";
+  if (holder !== undefined)
+    return `It can hold the key of ApiKey ${holder}: do not delete it. ${again}.`;
+  if (!adoptable) return `${again}; if nothing uses the Secret, delete it instead.`;
+  const consent = `kubectl label secret -n ${namespace} ${name} ${labels.apiKey}=${apiKeyLabel(apiKey)}`;
+  const wish = "set spec.secret.onExisting: Adopt";
+  const steps = [...(hasConsent ? [] : [consent]), ...(isWanted ? [] : [wish])];
+  return `${again}; or let the operator overwrite the Secret: ${steps.join(", and ")}.`;
+}
+
+export function stagingConflict({ self, spec, staging }: ApiKeySnapshot): Waiting | undefined {
+  if (staging.kind !== "Foreign") return undefined;
+  return blocked("Stalled", {
+    reason: "SecretConflict",
+    message: `Secret ${stagingName(secretNameOf(self.name, spec))} is needed to keep a new key and exists already: ${staging.why}. ${staging.holder === undefined ? "If nothing uses it, delete it; otherwise create" : `It may hold the key of ApiKey ${staging.holder}: do not delete it. Create`} this ApiKey again with another spec.secret.name.`,
+  });
+}
+
+/** The API server refuses to write another pair, so a new key could not be delivered. */
+function secretIsImmutable({ self, spec, target }: ApiKeySnapshot): Waiting | undefined {
+  if (target.kind !== "Ours" || target.secret.immutable !== true) return undefined;
+  const name = secretNameOf(self.name, spec);
+  return blocked("Stalled", {
+    reason: SECRET_IMMUTABLE,
+    message: `Secret ${name} is immutable, so no other pair can be written to it, and no key is issued. Delete the Secret and run kubectl iam reconcile iamkey/${self.name}: the operator then issues a key and writes the Secret again, without immutable.`,
+  });
+}
+
+/** Found by a dry run, so it is tried again at intervals. */
+export function pairIsNotKept(unkept: UnkeptSecret): Waiting {
+  const why = { reason: SECRET_NOT_KEPT, message: describeUnkept(unkept) };
+  return blocked("Stalled", why, CLAIM_CHECK_MS);
+}
+
+export function describeUnkept({ name, what }: UnkeptSecret): string {
+  return `In a dry run, the API server stores Secret ${name} with a different ${what} than the operator writes, so a new key could not be delivered, and none is issued: probably an admission policy or webhook of the cluster changes it. Exempt the operator's Secrets from the policy.`;
+}
+
+function lifetimeIsNotGranted({ spec, account }: ApiKeySnapshot): Waiting | undefined {
+  if (account.kind !== "Ready" || spec.expiresInDays <= account.maxExpiresInDays) return undefined;
+  return blocked("Stalled", {
+    reason: "LifetimeNotGranted",
+    message: `spec.expiresInDays is ${spec.expiresInDays}, but this namespace's grant allows at most ${account.maxExpiresInDays}. Set spec.expiresInDays to ${account.maxExpiresInDays} or less, or ask the connection's administrator for a higher maxExpiresInDays.`,
+  });
+}
+
+/** Another key could not be read either, and would be lost as the last key was. */
+function responseIsUnreadable(snapshot: ApiKeySnapshot): Waiting | undefined {
+  const { account, object, status } = snapshot;
+  const { unreadableResponse } = status;
+  if (unreadableResponse === undefined || account.kind !== "Ready") return undefined;
+  if (rotationIsRequested(snapshot) !== undefined) return undefined;
+  if (!isStopped(unreadableResponse, object, clientIdentity(account.connectionSpec)))
+    return undefined;
+  const isLost = status.orphaned.some(
+    ({ attemptId }) => attemptId === unreadableResponse.attemptId,
+  );
+  const lost = isLost ? " The key of that response is listed in status.orphaned." : "";
+  return blocked("Stalled", {
+    reason: UNREADABLE_RESPONSE,
+    message: describeStop(unreadableResponse, lost),
+  });
+}
+
+/** The administrator's limit. Requested rotations cannot exceed it. */
+function namespaceBudgetIsUsedUp({ account }: ApiKeySnapshot): Waiting | undefined {
+  if (account.kind !== "Ready" || account.namespaceIssues === undefined) return undefined;
+  const { most, count } = account.namespaceIssues;
+  if (count < most) return undefined;
+  const message = `Keys issued for the ApiKeys of this namespace in the last 24 hours: ${count}. Its grant allows ${most}, requests by annotation included. Wait, or ask the connection's administrator for a higher maxIssuesPerDay.`;
+  return blocked("Reconciling", { reason: "NamespaceBudgetExceeded", message }, HOUR);
+}
+
+/** When `maxIssuesPerDay` permits another key: requested rotations do not count. */
+function budgetReturnsAt({ spec, status }: ApiKeySnapshot, certain: Instant): Instant {
+  const newestFirst = status.recentIssues
+    .filter(({ requested }) => requested !== true)
+    .map(({ time }) => time)
+    .toSorted((one, other) => other - one);
+  const oldestCounted = newestFirst[spec.maxIssuesPerDay - 1];
+  return oldestCounted === undefined ? certain : oldestCounted + DAY;
+}
+
+/**
+ * Of the orphaned keys of one attempt, only one counts: attempts of other ApiKeys issued the others. Late keys do not
+ * count: their descriptions can be forged.
+ */
+function ownOrphans(orphaned: KeyStatus["orphaned"]): readonly OrphanedKey[] {
+  const counted = orphaned.filter(({ late }) => late !== true);
+  return [...new Map(counted.map((key) => [key.attemptId, key])).values()];
+}
+
+function budgetIsUsedUp(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  because: KeyNeed,
+): Waiting | undefined {
+  const now = certainTime(at);
+  const until = budgetReturnsAt(snapshot, now);
+  if (until <= now || rotationIsRequested(snapshot) !== undefined) return undefined;
+  const message = `${because.message} But the keys issued since ${toIso8601(until - DAY)} have reached the limit of maxIssuesPerDay (${snapshot.spec.maxIssuesPerDay}); the next key can follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
+  return blocked("Reconciling", { reason: "BudgetExceeded", message }, until - now);
+}
+
+/**
+ * Protects against an operator that rotates too often. Never leaves a workload without a usable key, or with a key that
+ * expires soon: then only the daily budget limits.
+ */
+function tooManyLiveKeys(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  because: KeyNeed,
+): Waiting | undefined {
+  const now = certainTime(at);
+  const { spec, self, status } = snapshot;
+  const { current } = status;
+  const isOwn = (key: KeyAccount) => isOfSpec(key, snapshot);
+  const isUrgent =
+    current === undefined || at.now >= safetyLimit(current) || !isUsable(snapshot, now);
+  if (isUrgent || rotationIsRequested(snapshot) !== undefined) return undefined;
+  const expiries = liveKeyExpiries(status, isOwn, now);
+  if (expiries.length < liveKeyCap(spec, self.uid)) return undefined;
+  const until = Math.min(safetyLimit(current), ...expiries);
+  const message = `${because.message} But ${expiries.length} keys of this ApiKey are still valid in the console; the next key can follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
+  return blocked("Reconciling", { reason: "TooManyLiveKeys", message }, until - now);
+}
+
+/** Expiry of the account's keys that the console still accepts, as far as known. */
+function liveKeyExpiries(
+  { current, superseded, orphaned }: KeyStatus,
+  isOwn: (key: KeyAccount) => boolean,
+  now: Instant,
+): readonly Instant[] {
+  return [
+    ...(current === undefined ? [] : [current]),
+    ...superseded.filter(mayWork),
+    ...ownOrphans(orphaned),
+  ]
+    .filter(isOwn)
+    .map(({ expirationTime }) => expirationTime)
+    .filter((expirationTime) => expirationTime > now);
+}
+
+/** A key that does not fit into the status would be in no status: not even a requested rotation may issue it. */
+function statusIsFull({ self, status }: ApiKeySnapshot): Waiting | undefined {
+  const { superseded, orphaned } = status;
+  if (Math.max(superseded.length, orphaned.length) < MAX_LISTED_KEYS - LIST_RESERVE)
+    return undefined;
+  return blocked("Stalled", {
+    reason: "TooManyListedKeys",
+    message: `The status lists ${superseded.length} superseded and ${orphaned.length} orphaned keys and cannot list more. Delete the keys of status.superseded and status.orphaned in the console, then recreate the ApiKey: kubectl get iamkey -n ${self.namespace} ${self.name} -o yaml | kubectl replace --force -f -`,
+  });
+}
+
+/** Pause after the second attempt in a row. Doubles with each attempt, up to {@link MAX_ATTEMPT_PAUSE_MS}. */
+const ATTEMPT_PAUSE_MS = 20 * SECOND;
+const MAX_ATTEMPT_PAUSE_MS = 5 * MINUTE;
+
+/** Attempts an hour or more apart do not count as in a row. */
+export function nextVainAttempt(before: VainAttempts | undefined, monotonic: number): VainAttempts {
+  const isInARow = before !== undefined && monotonic - before.closedAt < HOUR;
+  return { count: isInARow ? before.count + 1 : 1, closedAt: monotonic };
+}
+
+/**
+ * Each attempt may issue a key later on, so the operator calls issueKey less and less often if the console does not
+ * answer.
+ */
+function attemptsFailInARow(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  because: KeyNeed,
+): Waiting | undefined {
+  const { vainAttempts } = snapshot;
+  if (vainAttempts === undefined || vainAttempts.count < 2) return undefined;
+  if (rotationIsRequested(snapshot) !== undefined) return undefined;
+  const pauseMs = Math.min(ATTEMPT_PAUSE_MS * 2 ** (vainAttempts.count - 2), MAX_ATTEMPT_PAUSE_MS);
+  const leftMs = vainAttempts.closedAt + pauseMs - at.monotonic;
+  if (leftMs <= 0) return undefined;
+  const message = `${because.message} But the console gave no usable response to the last ${vainAttempts.count} attempts, and no key was issued; the next attempt follows ${pauseMs / SECOND} seconds after the last attempt, or when you set the annotation iam-operator.io/rotate-requested-at.`;
+  return blocked("Reconciling", { reason: "IssuanceFailing", message }, leftMs);
+}
+
+function peerIsUnsettled({ unsettledPeer }: ApiKeySnapshot): Waiting | undefined {
+  if (unsettledPeer === undefined) return undefined;
+  const why = {
+    reason: WAITING_FOR_PEER,
+    message:
+      "It is not known yet whether another ApiKey of the same service account has been issued a key; none is issued for the account until it is.",
+  };
+  return blocked("Reconciling", why, PEER_CHECK_MS);
+}

@@ -1,0 +1,89 @@
+/** Whether the next key can be issued, by the rules that issue it, and what the condition says about that. Pure. */
+import { findCondition } from "../../../api/conditions.ts";
+import { ISSUANCE_ALLOWED } from "../../../api/issuance.ts";
+import type { ClockReading } from "../../../reconciler/clock-reading.ts";
+import type { Outcome, Waiting } from "../../../reconciler/rules/outcome.ts";
+import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
+import type { KindCondition } from "../../../reconciler/rules/report.ts";
+import { blocks, SECRET_IMMUTABLE } from "./blocks.ts";
+import { SECRET_NOT_KEPT } from "./not-kept.ts";
+import { SECRET_REJECTED } from "./rehearsal.ts";
+import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
+
+/** The need that the forecast is about. */
+const NEXT_KEY: KeyNeed = { reason: "RotationDue", message: "The key is to be renewed." };
+
+/**
+ * The condition that says whether the next key can be issued when it is due. A block that ends with time does not
+ * count before a key is needed. Absent while the object is being deleted; unchanged if the run shows nothing about it.
+ */
+export function issuanceAllowed(
+  snapshot: ApiKeySnapshot,
+  outcome: Outcome,
+  at: ClockReading,
+): KindCondition | undefined {
+  const type = ISSUANCE_ALLOWED;
+  if (snapshot.self.deletingSince !== undefined) return { type };
+  const stop = stopOfNextKey(snapshot, outcome, at);
+  if (stop === UNKNOWN) return undefined;
+  if (stop !== undefined) return notAllowed(stop);
+  const message = "Nothing that would stop the next key is known.";
+  return { type, status: "True", reason: "Allowed", message };
+}
+
+/** The condition of an object whose next key cannot be issued. */
+export function notAllowed({ reason, message }: KeyNeed): KindCondition {
+  return { type: ISSUANCE_ALLOWED, status: "False", reason, message };
+}
+
+const UNKNOWN = "Unknown";
+
+function stopOfNextKey(
+  snapshot: ApiKeySnapshot,
+  outcome: Outcome,
+  at: ClockReading,
+): KeyNeed | typeof UNKNOWN | undefined {
+  const { rehearsal } = snapshot;
+  // A failed run proves nothing else.
+  if (outcome.kind === "Failed") return rehearsal?.stop ?? UNKNOWN;
+  if (outcome.kind === "Waiting" && outcome.condition === ISSUANCE_ALLOWED) return outcome;
+  if (outcome.kind === "Suspended") return SUSPENDED;
+  if (snapshot.isPlanned) return PLANNED;
+  const stops = blocks.flatMap((rule) => {
+    const block = rule(snapshot, at, NEXT_KEY);
+    return (block && judge(snapshot, block)) ?? [];
+  });
+  return stops[0] ?? rehearsal?.stop ?? (isStillUnknown(snapshot) ? UNKNOWN : undefined);
+}
+
+const SUSPENDED: KeyNeed = {
+  reason: "Suspended",
+  message: "spec.suspend is true: the key is not renewed until it is false.",
+};
+
+const PLANNED: KeyNeed = {
+  reason: PLAN_ONLY,
+  message: `${ONLY_PLANS}: the key is not renewed.`,
+};
+
+function judge({ account }: ApiKeySnapshot, block: Waiting): KeyNeed | typeof UNKNOWN | undefined {
+  // The connection has not logged in yet, as after each start of the process, or its console does not respond.
+  if (block.reason === "ConnectionNotReady" && block.state === "Reconciling") return UNKNOWN;
+  const endsWithTime = account.kind === "Ready" && block.state === "Reconciling";
+  return endsWithTime ? undefined : block;
+}
+
+const SHOWN_BY_REHEARSALS: ReadonlySet<string | undefined> = new Set([
+  SECRET_REJECTED,
+  SECRET_NOT_KEPT,
+  "SecretConflict",
+]);
+
+/** Only a read of the whole Secret shows whether it is immutable, and only a rehearsal what the API server accepts. */
+function isStillUnknown({ object, target, rehearsal }: ApiKeySnapshot): boolean {
+  const before = findCondition(object.status?.conditions, ISSUANCE_ALLOWED);
+  return (
+    (target.kind === "Unread" && before?.reason === SECRET_IMMUTABLE) ||
+    (rehearsal?.generation === undefined && SHOWN_BY_REHEARSALS.has(before?.reason))
+  );
+}

@@ -1,0 +1,96 @@
+/** Whether consumers have a working pair, and what blocks any other work. Pure. */
+import type { ApiKeySpec } from "../../../api/api-key.ts";
+import type { Readiness } from "../../../api/conditions.ts";
+import { annotations } from "../../../api/meta.ts";
+import type { ClockReading } from "../../../reconciler/clock-reading.ts";
+import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
+import type { Outcome } from "../../../reconciler/rules/outcome.ts";
+import { certainTime } from "../../../util/agreed-time.ts";
+import { DAY, HOUR, type Instant, toIso8601 } from "../../../util/time.ts";
+import { secretNameOf } from "../secret/owner.ts";
+import { accountInUse } from "./accounts.ts";
+import { rotationIsRequested } from "./needs.ts";
+import { isDelivered } from "./rendering.ts";
+import { renewalTime, safetyLimit } from "./schedule.ts";
+import type { ApiKeySnapshot } from "./snapshot.ts";
+import type { CurrentKey } from "./status.ts";
+
+/** The reason of a key that expires soon and has no successor. */
+export const EXPIRING_SOON = "ExpiringSoon";
+
+export function readinessOf(
+  snapshot: ApiKeySnapshot,
+  outcome: Outcome,
+  at: ClockReading,
+): Readiness {
+  const { now } = at;
+  const { self, spec, status } = snapshot;
+  const { current } = status;
+  const obstacle = obstacleTo(snapshot, outcome) ?? endedAccount(snapshot);
+  if (current === undefined || !isUsable(snapshot, certainTime(at)))
+    return (
+      obstacle ?? {
+        state: "Reconciling",
+        reason: "Pending",
+        message: "The key is not in its Secret yet.",
+      }
+    );
+  const held = `Key ${current.keyId} is in Secret ${secretNameOf(self.name, spec)} and valid until ${toIso8601(current.expirationTime)}.`;
+  if (now >= safetyLimit(current) && now >= renewalTime(current, spec.rotation, self.uid, now))
+    return {
+      state: "Ready",
+      reason: EXPIRING_SOON,
+      message: `${held} It has not been renewed. ${obstacle?.message ?? ""}`.trim(),
+    };
+  const isAwaited = status.rotationPending || rotationIsRequested(snapshot) !== undefined;
+  if (obstacle === undefined || outcome.kind === "Suspended") {
+    const rotation = isAwaited && outcome.kind === "Suspended" ? ` ${ROTATION_SUSPENDED}` : "";
+    const message = `${held}${outlasting(current, spec)}${rotation}`;
+    return { state: "Ready", reason: "KeyDelivered", message };
+  }
+  const rotation = isAwaited ? ` ${ROTATION_AWAITED}` : "";
+  const message = `${held} ${obstacle.message}${rotation}`;
+  return { state: "Ready", reason: obstacle.reason, message };
+}
+
+/** Says how to replace a key that was issued for more days than the spec has now. */
+function outlasting(
+  { issueTime, expirationTime }: CurrentKey,
+  { expiresInDays }: ApiKeySpec,
+): string {
+  // Corrected times can differ from whole days.
+  return expirationTime - issueTime <= expiresInDays * DAY + HOUR
+    ? ""
+    : ` It was issued before spec.expiresInDays became ${expiresInDays}, which applies to the next key. To replace this key now, run kubectl iam rotate, or set the annotation ${annotations.rotateRequestedAt}.`;
+}
+
+const ROTATION_SUSPENDED = "The requested rotation starts when spec.suspend is false.";
+const ROTATION_AWAITED = "The requested rotation waits for this.";
+
+/**
+ * Whether the Secret holds the current pair, the console has accepted it and has not rejected it or its account since,
+ * and it has not expired.
+ */
+export function isUsable(snapshot: ApiKeySnapshot, now: Instant): boolean {
+  const { current } = snapshot.status;
+  return (
+    endedAccount(snapshot) === undefined &&
+    current?.verificationTime !== undefined &&
+    now < current.expirationTime &&
+    isDelivered(snapshot) &&
+    snapshot.rejection?.keyId !== current.keyId
+  );
+}
+
+/** Why the key does not work although the pair is in order. */
+function endedAccount(snapshot: ApiKeySnapshot): Readiness | undefined {
+  const account = accountInUse(snapshot);
+  if (account.kind === "Ready" || account.endsKeys !== true) return undefined;
+  const { state, reason, message } = account;
+  return { state, reason, message };
+}
+
+function obstacleTo({ self }: ApiKeySnapshot, outcome: Outcome): Readiness | undefined {
+  if (outcome.kind !== "Settled" || self.deletingSince === undefined) return obstacleOf(outcome);
+  return { state: "Reconciling", reason: "Deleting", message: "The ApiKey is being deleted." };
+}

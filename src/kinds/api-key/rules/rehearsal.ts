@@ -1,0 +1,107 @@
+/**
+ * The rehearsal of the next key: dry runs of the writes that would deliver it, right before each issue and once a day.
+ * Pure.
+ */
+
+import type { ClockReading } from "../../../reconciler/clock-reading.ts";
+import { ended } from "../../../reconciler/rules/failure.ts";
+import { stableFraction } from "../../../reconciler/rules/stable-fraction.ts";
+import { DAY, HOUR } from "../../../util/time.ts";
+import { secretNameOf, stagingName } from "../secret/owner.ts";
+import { describeUnkept, stagingConflict } from "./blocks.ts";
+import { SECRET_NOT_KEPT } from "./not-kept.ts";
+import type {
+  ApiKeyProgress,
+  ApiKeySnapshot,
+  ApiKeyStep,
+  KeyNeed,
+  Rehearsal,
+  Trial,
+} from "./snapshot.ts";
+import { isCheckRequested } from "./verification.ts";
+
+/** The reason of a Secret that the API server does not accept in a dry run. */
+export const SECRET_REJECTED = "SecretRejected";
+
+/** Rehearses the next key once a day; hourly, and for each spec, while it could not be delivered; and on request. */
+export function rehearse(
+  { snapshot, done }: ApiKeyProgress,
+  at: ClockReading,
+): ApiKeyStep | undefined {
+  return done.isRehearsed !== true && isRehearsalDue(snapshot, at)
+    ? { kind: "Rehearse" }
+    : undefined;
+}
+
+export function isRehearsalDue(snapshot: ApiKeySnapshot, at: ClockReading): boolean {
+  if (!canRehearse(snapshot)) return false;
+  return nextRehearsalMs(snapshot, at) === 0 || isCheckRequested(snapshot);
+}
+
+/** Milliseconds until the next rehearsal; `undefined` if none is possible. */
+export function nextRehearsalMs(snapshot: ApiKeySnapshot, at: ClockReading): number | undefined {
+  if (!canRehearse(snapshot)) return undefined;
+  const { rehearsal = unrehearsed(snapshot, at), object } = snapshot;
+  const { from, generation, stop } = rehearsal;
+  if (stop !== undefined && generation !== object.metadata.generation) return 0;
+  return Math.max(from + intervalOf(rehearsal) - at.monotonic, 0);
+}
+
+function intervalOf({ stop }: Rehearsal): number {
+  return stop === undefined ? DAY : HOUR;
+}
+
+/** For a process that has just started: the first rehearsals of all objects are spread over a day. */
+export function unrehearsed(
+  { self }: ApiKeySnapshot,
+  { monotonic }: Pick<ClockReading, "monotonic">,
+): Rehearsal {
+  const from = monotonic - DAY * (1 - stableFraction(self.uid));
+  return { from, generation: undefined, stop: undefined };
+}
+
+/** Only between two issues: an issue rehearses its own writes. */
+export function canRehearse({
+  account,
+  status,
+  held,
+  target,
+  staging,
+  self,
+}: ApiKeySnapshot): boolean {
+  return (
+    account.kind === "Ready" &&
+    self.deletingSince === undefined &&
+    status.current !== undefined &&
+    status.attempt === undefined &&
+    held === undefined &&
+    (target.kind === "Ours" || target.kind === "Unread") &&
+    (staging.kind === "Absent" || staging.kind === "Unlisted")
+  );
+}
+
+/** A rehearsal that shows nothing is repeated after an hour. */
+export function postponed(snapshot: ApiKeySnapshot, monotonic: number): Rehearsal {
+  const { rehearsal = unrehearsed(snapshot, { monotonic }) } = snapshot;
+  return { ...rehearsal, from: monotonic + HOUR - intervalOf(rehearsal) };
+}
+
+/** What a rehearsal has shown. */
+export function rehearsed(snapshot: ApiKeySnapshot, trial: Trial, monotonic: number): Rehearsal {
+  const { generation } = snapshot.object.metadata;
+  return { from: monotonic, generation, stop: stopIn(snapshot, trial) };
+}
+
+function stopIn(
+  snapshot: ApiKeySnapshot,
+  { staging, refusal, notKept }: Trial,
+): KeyNeed | undefined {
+  if (staging !== undefined) return stagingConflict({ ...snapshot, staging });
+  if (notKept !== undefined) return { reason: SECRET_NOT_KEPT, message: describeUnkept(notKept) };
+  if (refusal === undefined) return undefined;
+  const name = secretNameOf(snapshot.self.name, snapshot.spec);
+  return {
+    reason: SECRET_REJECTED,
+    message: `In a dry run, the API server rejects a write that a new key needs (Secret ${name} or ${stagingName(name)}), so none is issued: ${ended(refusal.message)}`,
+  };
+}

@@ -1,0 +1,322 @@
+/** Data of an ApiKey's run: facts, results so far, and possible actions. */
+
+import type { ApiKey, ApiKeySpec } from "../../../api/api-key.ts";
+import type { ConnectionSpec } from "../../../api/connection.ts";
+import type { IamError } from "../../../console/errors.ts";
+import type { Consumers, ConsumersMode } from "../../../consumers/board.ts";
+import type { KubeError } from "../../../kube/errors.ts";
+import type { ObjectKey } from "../../../kube/resource.ts";
+import type { Failing, Settled, Waiting } from "../../../reconciler/rules/outcome.ts";
+import type {
+  KindTypes,
+  Performed,
+  Progress,
+  ReadContext,
+  RunContext,
+} from "../../../reconciler/run-context.ts";
+import type { Instant } from "../../../util/time.ts";
+import type { SecretOwner } from "../secret/owner.ts";
+import type { IssuedPair, KeyAccount } from "../secret/pair.ts";
+import type { AccountValues, SecretContents } from "../secret/render.ts";
+import type { SecretView } from "../secret/view.ts";
+import type { KeyStatus, OrphanedKey } from "./status.ts";
+import type { UnusableAccount } from "./unusable-account.ts";
+
+export interface ApiKeyKind extends KindTypes {
+  readonly Object: ApiKey;
+  readonly Spec: ApiKeySpec;
+  readonly Snapshot: ApiKeySnapshot;
+  readonly Done: ApiKeyDone;
+  readonly Action: ApiKeyAction;
+  readonly State: ApiKeyMemory;
+}
+
+export type ApiKeyProgress = Progress<ApiKeyKind>;
+export type ApiKeyPerformed = Performed<ApiKeyKind>;
+export type ApiKeyReading = ReadContext<ApiKeyKind>;
+export type ApiKeyRun = RunContext<ApiKeyKind>;
+
+export interface ApiKeySnapshot extends ApiKeyMemory {
+  /** The object as last read or written; the base of the next write. */
+  readonly object: ApiKey;
+  readonly self: ApiKeyIdentity;
+  readonly spec: ApiKeySpec;
+  readonly status: KeyStatus;
+  /** The service account for which keys can be issued now, or what the object waits for. */
+  readonly account: ReadyAccount | UnusableAccount;
+  /** By saId: other accounts whose keys the object has. */
+  readonly otherAccounts?: ReadonlyMap<string, ReadyAccount | UnusableAccount>;
+  /** Why consumers would lose permissions by a key of `account`; absent unless the key in use belongs to another account. */
+  readonly missingPermissions?: string | undefined;
+  readonly target: SecretView;
+  readonly staging: SecretView;
+  /** Another ApiKey's claim on one of these Secrets that outranks this object's claim. */
+  readonly otherClaim: SecretClaim | undefined;
+  readonly held: HeldPair | undefined;
+  /** Labels and annotations removed from `spec`, because the connection does not allow them. */
+  readonly reservedMetadata?: readonly string[];
+  /** Keys of this ApiKey's attempts that its account reports as unmanaged and its status does not list. */
+  readonly lateKeys: readonly LateKey[];
+  /** Another ApiKey of the account whose attempt is open and unexplained. */
+  readonly unsettledPeer: string | undefined;
+  /** What is known about the Pods that use the Secret. */
+  readonly consumers: { readonly mode: ConsumersMode; readonly known: Consumers | undefined };
+  /** Whether the operator only plans for the object. */
+  readonly isPlanned: boolean;
+  /** Whether the operator notices a change of a Secret at once. */
+  readonly secretsAreWatched: boolean;
+}
+
+/** Facts that this process remembers about one ApiKey. Losing them costs calls, never a key. */
+export interface VainAttempts {
+  readonly count: number;
+  /** When the last attempt was closed (monotonic clock, milliseconds). */
+  readonly closedAt: number;
+}
+
+export interface ApiKeyMemory {
+  readonly recovery: KeyRecovery | undefined;
+  readonly rejection: KeyRejection | undefined;
+  /** The rejection of a new pair that is not delivered yet. */
+  readonly pendingRejection: KeyRejection | undefined;
+  /** When this process last checked the key in use and got a response: the time before the call. */
+  readonly lastCheckTime: Instant | undefined;
+  /**
+   * From when the interval to the next regular check counts: the last check of the key in use, or the first run of this
+   * process (monotonic clock, milliseconds). Absent until a regular check is needed.
+   */
+  readonly regularCheckFrom: number | undefined;
+  /** Attempts in a row that issued no key, although the console did not reject them. */
+  readonly vainAttempts: VainAttempts | undefined;
+  /** The last response that cannot be read: the status may not have it yet. */
+  readonly unreadableResponse: KeyStatus["unreadableResponse"];
+  /** The last write of the target Secret that the API server answered with other content. */
+  readonly notKept: NotKept | undefined;
+  /** The last rehearsal of the next key. Absent until a run has reported. */
+  readonly rehearsal: Rehearsal | undefined;
+  /** Keys that this process saw listed before the API server was restored from an older backup. */
+  readonly keysBeforeRestore: readonly OrphanedKey[];
+}
+
+export const nothingRemembered: ApiKeyMemory = {
+  recovery: undefined,
+  rejection: undefined,
+  pendingRejection: undefined,
+  lastCheckTime: undefined,
+  regularCheckFrom: undefined,
+  vainAttempts: undefined,
+  unreadableResponse: undefined,
+  notKept: undefined,
+  rehearsal: undefined,
+  keysBeforeRestore: [],
+};
+
+/** What the API server stored otherwise than it was sent: repeated only once one of the two has changed. */
+export interface NotKept {
+  readonly resourceVersion: string;
+  /** Identifies what was sent. */
+  readonly sent: string;
+  /** Which labels, annotations and entries, for a message. */
+  readonly what: string;
+}
+
+/** The result of a rehearsal of the next key. */
+export interface Rehearsal {
+  /** From when the interval to the next rehearsal counts (monotonic clock, milliseconds). */
+  readonly from: number;
+  /** Of the spec that was rehearsed; `undefined` if this process has not rehearsed the object yet. */
+  readonly generation: number | undefined;
+  /** Why the next key could not be delivered. */
+  readonly stop: KeyNeed | undefined;
+}
+
+/** A Secret of a dry run that the API server would store without something that a pair needs. */
+export interface UnkeptSecret {
+  readonly name: string;
+  /** Which labels, annotations and entries, for a message. */
+  readonly what: string;
+}
+
+/** What the dry runs of an issue's writes have shown: nothing, if all of them would do. */
+export interface Trial {
+  /** A Secret that has the name of the pending Secret. */
+  readonly staging?: SecretView | undefined;
+  /** Why the API server does not accept a write. */
+  readonly refusal?: KubeError | undefined;
+  readonly notKept?: UnkeptSecret | undefined;
+}
+
+export interface ApiKeyIdentity extends SecretOwner {
+  readonly deletingSince: Instant | undefined;
+  /** The value of the rotate-requested-at annotation. */
+  readonly rotateToken: string | undefined;
+}
+
+export interface SecretClaim {
+  readonly apiKey: string;
+  readonly secretName: string;
+}
+
+export interface ReadyAccount {
+  readonly kind: "Ready";
+  /** The console session. */
+  readonly session: number;
+  /** Identifies the connection, like `connectionKey`. */
+  readonly connection: string;
+  readonly connectionSpec: ConnectionSpec;
+  readonly saId: string;
+  readonly values: AccountValues;
+  /** Valid keys as last listed by the console; `undefined` if the console does not list keys. */
+  readonly liveKeyIds: readonly string[] | undefined;
+  /** Keys that the console listed as inactive or expired. */
+  readonly inactiveKeyIds: readonly string[] | undefined;
+  /** Whether that list shows each live key as active. */
+  readonly listsKeyStates: boolean;
+  /** When that list was read; a newer key cannot be in it. */
+  readonly lastKeyListTime: Instant | undefined;
+  /** Timeout of a call to the console, in milliseconds. */
+  readonly callTimeoutMs: number;
+  readonly maxExpiresInDays: number;
+  readonly allowedSecretMetadata: readonly string[];
+  /** Number of keys issued for the namespace in the last 24 hours, and the limit. Only if the grant has a limit. */
+  readonly namespaceIssues?: { readonly most: number; readonly count: number } | undefined;
+  /** Whether the console has ever listed a key of the account. */
+  readonly listsKeys?: boolean;
+  readonly canDisableKeys: boolean;
+  readonly canDeleteKeys: boolean;
+}
+
+/** A new pair that is not stored anywhere yet. */
+export interface HeldPair {
+  readonly attemptId: string;
+  readonly pair: IssuedPair;
+  /** Name of the ApiKey, whose object may be gone. */
+  readonly owner?: ObjectKey;
+}
+
+/** A key that appeared in the console after its attempt was closed. */
+export interface LateKey extends KeyAccount {
+  readonly keyId: string;
+  readonly attemptId: string;
+}
+
+/** Findings so far about an open attempt. Times are from the monotonic clock. */
+interface KeyRecovery {
+  readonly attemptId: string;
+  readonly since: number;
+  readonly firstRead?: { readonly at: number; readonly keyIds: readonly string[] | undefined };
+}
+
+/** The second read of the account's keys, and the keys of its other ApiKeys at that time. */
+export interface SecondRead {
+  readonly keyIds: readonly string[] | undefined;
+  readonly peers: PeerKeys;
+}
+
+export interface PeerKeys {
+  /** Whether the lists contain every key that an attempt of another ApiKey may have issued. */
+  readonly isConclusive: boolean;
+  readonly known: readonly string[];
+  /** Number of lost keys in `known` that are listed for one attempt but were issued by another. */
+  readonly surplus: number;
+  /** Keys that the console has accepted and that have not expired. */
+  readonly inUse: readonly string[];
+}
+
+/** A pair that the console rejects; `since` is the time of the first rejection, from the monotonic clock. */
+export interface KeyRejection {
+  readonly keyId: string;
+  readonly since: number;
+}
+
+/** Actions of this run and their findings. */
+export interface ApiKeyDone {
+  /** Whether the object will be enqueued when the account's attempts may be explained. */
+  readonly isQueued?: boolean;
+  /** The account's list of keys just before an issue, and what stops the writes of the issue. */
+  readonly precheck?: Pick<Trial, "refusal" | "notKept"> & {
+    readonly knownKeyIds: readonly string[] | undefined;
+  };
+  /** Whether this run has rehearsed the next key, although none is due. */
+  readonly isRehearsed?: boolean;
+  /** The attempt that this run has just recorded and may now carry out. */
+  readonly intentRecorded?: string | undefined;
+  /** Whether this run has recorded that the staged pair is safe. */
+  readonly hasNotedStaged?: boolean;
+  /** Whether another run may list the late keys first. */
+  readonly defersLateKeys?: boolean;
+  /** The second read of the account's keys in a recovery. */
+  readonly secondRead?: SecondRead | undefined;
+  /** By keyId: whether the console accepted the key when this run checked it. */
+  readonly verdicts?: ReadonlyMap<string, boolean>;
+  /** By keyId: accepted keys whose only proof is an answer that any gateway can give. */
+  readonly letIn?: ReadonlySet<string>;
+  /** Whether this run has written the target Secret. */
+  readonly hasWritten?: boolean;
+  /** Whether the key was written to a Secret of another owner. */
+  readonly hasAdopted?: boolean;
+  /** By keyId: errors of keys that the console did not revoke. */
+  readonly failedRevocations?: ReadonlyMap<string, IamError>;
+}
+
+/** Why a key is needed. */
+export interface KeyNeed {
+  readonly reason: string;
+  readonly message: string;
+}
+
+type WithPair<Kind extends string> = { readonly kind: Kind; readonly pair: IssuedPair };
+type WithKeyId<Kind extends string> = { readonly kind: Kind; readonly keyId: string };
+
+export type ApiKeyAction =
+  /** Reads the target Secret, whose data is unknown so far. */
+  | { readonly kind: "ReadTarget" }
+  /** Writes the only copy of a new pair to the staging Secret. */
+  | (WithPair<"StagePair"> & { readonly attemptId: string })
+  /** Releases the staged pair from memory, even if the response to its write was lost. */
+  | { readonly kind: "NoteStaged" }
+  /** Starts the recovery of an open attempt. */
+  | { readonly kind: "StartRecovery"; readonly attemptId: string }
+  /** Reads the account's keys to learn whether an open attempt issued any. */
+  | { readonly kind: "ReadUnexplainedKeys" }
+  | {
+      readonly kind: "CloseAttempt";
+      readonly orphans: readonly OrphanedKey[];
+      /** Whether it is certain that no key was issued, so that the budget is refunded. */
+      readonly refund: boolean;
+      /** A pair of the attempt that no consumer gets: its key is listed as superseded. */
+      readonly unwanted?: IssuedPair;
+      readonly because: string;
+    }
+  | WithPair<"VerifyPair">
+  | ({ readonly kind: "SwitchSecret" } & SecretContents)
+  | WithPair<"CommitKey">
+  | { readonly kind: "DeleteStaging" }
+  | { readonly kind: "DeleteTarget" }
+  /** Lists a pair that no status lists among the superseded keys. */
+  | WithPair<"ListUnlistedKey">
+  | WithPair<"RebuildStatus">
+  /** Lists keys that a restored API server has lost and that no Secret holds. */
+  | { readonly kind: "ListKeysBeforeRestore"; readonly orphans: readonly OrphanedKey[] }
+  /** Lists keys as orphaned that appeared in the console after their attempts were closed. */
+  | { readonly kind: "ListLateKeys"; readonly keys: readonly LateKey[] }
+  /** Waits for an attempt of another ApiKey to be explained. */
+  | { readonly kind: "QueueForAccount" }
+  | { readonly kind: "Precheck" }
+  /** Tries the writes of the next key, which is not due. */
+  | { readonly kind: "Rehearse" }
+  | {
+      readonly kind: "RecordIntent";
+      readonly because: KeyNeed;
+      readonly knownKeyIds: readonly string[] | undefined;
+      readonly revision: number;
+    }
+  | { readonly kind: "IssueKey" }
+  | ({ readonly kind: "RenderSecret" } & SecretContents)
+  | WithKeyId<"DisableKey">
+  | WithKeyId<"DeleteKey">;
+
+export type ActionOf<Kind extends ApiKeyAction["kind"]> = Extract<ApiKeyAction, { kind: Kind }>;
+
+/** Result of a rule: the next effect, or why there is none. */
+export type ApiKeyStep = ApiKeyAction | Waiting | Settled | Failing;

@@ -1,0 +1,32 @@
+/** Accounts whose keys do not work, whatever the ApiKey's status says about its key. Pure. */
+import { quoteServerText } from "../../../console/errors.ts";
+import type { Waiting } from "../../../reconciler/rules/outcome.ts";
+import { reconciling } from "../../../reconciler/rules/waiting.ts";
+
+/** What an ApiKey waits for while no key can be issued for its account. */
+export interface UnusableAccount extends Waiting {
+  /** Whether the console has shown that no key of the account works. */
+  readonly endsKeys?: true;
+}
+
+export function inactiveAccount(
+  saId: string,
+  state: string | undefined,
+  afterMs?: number,
+): UnusableAccount {
+  return ended(
+    `The console reports that service account ${saId} is ${quoteServerText(state ?? "unknown")}, not active: its keys do not work, and the operator issues no key. Activate the account in the console.`,
+    afterMs,
+  );
+}
+
+export function deletedAccount(saId: string, afterMs?: number): UnusableAccount {
+  return ended(
+    `The console no longer has service account ${saId}: its keys do not work, and the operator issues no key. Delete the ServiceAccount and create it again to get a new account, then new keys are issued.`,
+    afterMs,
+  );
+}
+
+function ended(message: string, afterMs: number | undefined): UnusableAccount {
+  return { ...reconciling("ServiceAccountNotReady", message, afterMs), endsKeys: true };
+}

@@ -1,0 +1,81 @@
+/** When the operator reads an account's bindings from the console (listBindings). Pure. */
+import { annotations } from "../../../api/meta.ts";
+import type { ServiceAccount } from "../../../api/service-account.ts";
+import { requestToken } from "../../../reconciler/rules/request.ts";
+import { type Instant, SECOND } from "../../../util/time.ts";
+import { choose, hasSay, mustAsk, type UsableSnapshot, watchedSync } from "./choose.ts";
+import type { DecisionInput } from "./decide.ts";
+import { nextDriftCheck } from "./schedule.ts";
+import type { AccountBindingsState } from "./state.ts";
+import { nextRead, watchedUntil } from "./unanswered-sync.ts";
+
+const UNREAD_PAUSE_MS = 30 * SECOND;
+
+/** Whether something must change, a person has requested a run, a check is due, or the last run failed. */
+export function isToBeAsked(snapshot: UsableSnapshot, input: DecisionInput): boolean {
+  if (!hasSay(snapshot)) return false;
+  const isDue = dueAt(snapshot, snapshot.state) <= snapshot.now;
+  return isDue || snapshot.state.hasFailed || isRequested(snapshot) || mustAsk(input);
+}
+
+/** Whether the pause applies: it is not over, the desired state is unchanged, and no person has requested a run. */
+export function isPaused(snapshot: UsableSnapshot): boolean {
+  const { pause } = snapshot.state;
+  if (pause === undefined || isRequested(snapshot)) return false;
+  return snapshot.now < pause.until && pause.desired === desiredState(snapshot);
+}
+
+/** Milliseconds until the bindings are read again even if nothing changes. */
+export function untilAsked(snapshot: UsableSnapshot, state: AccountBindingsState): number {
+  const pausedUntil = isPaused({ ...snapshot, state }) ? (state.pause?.until ?? 0) : 0;
+  const at = Math.max(dueAt(snapshot, state), pausedUntil);
+  const watched = watchedSync(snapshot, state);
+  // The condition's text about the call must end when the watch for it ends.
+  const { withdrawal } = snapshot.availability.restriction ?? {};
+  const ends = [
+    watched && watchedUntil(watched),
+    withdrawal?.isOver === false ? snapshot.now + withdrawal.endsInMs : undefined,
+  ];
+  const wakeAt = Math.min(at, ...ends.filter((end) => end !== undefined));
+  return Math.max(SECOND, wakeAt - snapshot.now);
+}
+
+export function dueAt(snapshot: UsableSnapshot, state: AccountBindingsState): Instant {
+  const { availability, now } = snapshot;
+  const { askedAt, corrections, unreadSince } = state;
+  const scheduled = nextDriftCheck(availability.account.uid, askedAt, corrections, now);
+  const regular =
+    unreadSince === undefined
+      ? scheduled
+      : Math.min(scheduled, nextAfterUnread(askedAt, unreadSince));
+  const watched = watchedSync(snapshot, state);
+  if (watched === undefined) return regular;
+  return Math.min(regular, nextRead(watched, choose(snapshot).decision.bound, askedAt) ?? regular);
+}
+
+/** An unreadable answer may come from a gateway, so the next one is not far: the pause doubles with each answer. */
+function nextAfterUnread(askedAt: Instant, unreadSince: Instant): Instant {
+  return askedAt + Math.max(UNREAD_PAUSE_MS, askedAt - unreadSince);
+}
+
+/** A text that changes when the desired state of the account or of one of its PolicyBindings changes. */
+export function desiredState({ account, bindings }: UsableSnapshot): string {
+  return JSON.stringify([
+    account?.metadata.generation,
+    bindings.map(({ uid, generation, stage, problem }) => [uid, generation, stage, problem]),
+  ]);
+}
+
+export function tokenOf(account: ServiceAccount | undefined): string | undefined {
+  return account && requestToken(account.metadata, annotations.reconcileRequestedAt);
+}
+
+function isRequested({ account, bindings, state }: UsableSnapshot): boolean {
+  const token = tokenOf(account);
+  return (
+    (token !== undefined && token !== state.handledToken) ||
+    bindings.some(
+      ({ requestedAt, handledAt }) => requestedAt !== undefined && requestedAt !== handledAt,
+    )
+  );
+}

@@ -1,0 +1,195 @@
+/** The decision from a snapshot: the same after every action of a run, because the facts stay the same. Pure. */
+import type { ServiceAccount } from "../../../api/service-account.ts";
+import type { LiveBindings } from "../../../console/model.ts";
+import { otherSpellings } from "../../../util/spelling.ts";
+import { type Instant, toIso8601 } from "../../../util/time.ts";
+import {
+  type BindingsDecision,
+  type DecisionInput,
+  decide,
+  fromRecord,
+  isActive,
+} from "./decide.ts";
+import { contains, type PolicySet, sameSet, union } from "./policy-set.ts";
+import { contendedUntil } from "./schedule.ts";
+import type { BindingsDone, BindingsSnapshot } from "./snapshot.ts";
+import type { AccountBindingsState } from "./state.ts";
+import { stillWatched, type UnansweredSync } from "./unanswered-sync.ts";
+import { stillBelieved, withoutUnbound } from "./unbound.ts";
+import type { BindingView, UsableAccount } from "./views.ts";
+
+/** A snapshot of a usable account. */
+export interface UsableSnapshot extends BindingsSnapshot {
+  readonly availability: UsableAccount;
+  readonly account: ServiceAccount;
+  readonly session: number;
+  readonly state: AccountBindingsState;
+}
+
+export function isUsable(snapshot: BindingsSnapshot): snapshot is UsableSnapshot {
+  const { availability, account, session, state } = snapshot;
+  return (
+    availability.kind === "Usable" && [account, session, state].every((each) => each !== undefined)
+  );
+}
+
+export interface Choice {
+  readonly input: DecisionInput;
+  readonly decision: BindingsDecision;
+  /** The declared state has not changed: the console was changed outside the operator. */
+  readonly isDrift: boolean;
+  /** The policies bound before a PUT, as far as they are known. */
+  readonly before: PolicySet;
+  /** The console's spellings of declared policies, if it spells them in another way. */
+  readonly respelled: PolicySet;
+  /** The console is as declared, or will be as declared after the decision is carried out. */
+  readonly verified: boolean;
+  /** Drift is not corrected before this time. */
+  readonly contendedUntil: Instant | undefined;
+}
+
+/**
+ * Decides on the console's answer if this run has one, otherwise on the account's record. IDs of policies are as they
+ * were submitted, whatever the console has made of them.
+ */
+export function choose({ availability, bindings, live, state, now }: UsableSnapshot): Choice {
+  const { account } = availability;
+  const unanswered = watchedSync({ now }, state)?.policyIds ?? [];
+  const { isolating } = state;
+  const recorded = { account, bindings, live: fromRecord(account), isolating, unanswered };
+  const unbound = stillBelieved(state.unbound, now);
+  const spellings = spellingsIn(live, recorded, unbound);
+  const input: DecisionInput =
+    live === undefined
+      ? recorded
+      : { ...recorded, live: withoutUnbound(respell(live, spellings), recorded, unbound) };
+  const decided = decide(input);
+  // An unreadable answer does not prove a change.
+  const isDrift =
+    input.live.readable &&
+    decided.sync !== undefined &&
+    decided.reappeared.length === 0 &&
+    !mustAsk(recorded);
+  // Revoking access is never delayed.
+  const until =
+    isDrift && !account.accessRevoked ? contendedUntil(state.corrections, now) : undefined;
+  const decision = until === undefined ? decided : contended(decided, input, until);
+  const { sync, blocked } = decision;
+  return {
+    input,
+    decision,
+    isDrift,
+    before: input.live.readable ? input.live.policyIds : expected(input),
+    respelled: live?.readable
+      ? [...spellings].filter(([, id]) => decided.ours.includes(id)).map(([stored]) => stored)
+      : account.record.respelled,
+    verified: live !== undefined && blocked === undefined && (live.readable || sync !== undefined),
+    contendedUntil: until,
+  };
+}
+
+/** Only IDs that the operator has submitted, or was about to: a declared ID that was not may name another policy. */
+function spellingsIn(
+  live: LiveBindings | undefined,
+  { account, bindings, unanswered }: DecisionInput,
+  unbound: PolicySet,
+): ReadonlyMap<string, string> {
+  if (!live?.readable) return new Map();
+  const { ours = [], left } = account.record;
+  const applied = bindings.map((binding) => binding.applied);
+  const submitted = union(ours, left, account.unrevoked, unanswered, unbound, ...applied);
+  const declared = union(...bindings.filter(isActive).map(({ policyIds }) => policyIds));
+  return otherSpellings(live.policyIds, submitted, declared);
+}
+
+function respell(live: LiveBindings, spellings: ReadonlyMap<string, string>): LiveBindings {
+  if (!live.readable || spellings.size === 0) return live;
+  return { ...live, policyIds: live.policyIds.map((id) => spellings.get(id) ?? id) };
+}
+
+/**
+ * Whether the console's last answer about the bound policies could not be read: what the console accepted is known, and
+ * whether it is bound is not.
+ */
+export function isUnread(
+  { live, account }: Pick<BindingsSnapshot, "live" | "account">,
+  { synced }: BindingsDone,
+): boolean {
+  if (synced !== undefined) return synced === "Unknown";
+  return live === undefined ? account?.status?.bindings?.unreadable === true : !live.readable;
+}
+
+/**
+ * Whether the operator manages the account's policies: a PolicyBinding names the account, its access is revoked,
+ * policies are or will be withdrawn, or the operator watches for an unanswered call. Otherwise it does nothing.
+ */
+export function hasSay(snapshot: UsableSnapshot): boolean {
+  const { availability, bindings } = snapshot;
+  return (
+    bindings.length > 0 ||
+    availability.account.accessRevoked ||
+    availability.account.withdrawn.length > 0 ||
+    availability.restriction?.withdrawal !== undefined ||
+    watchedSync(snapshot, snapshot.state) !== undefined
+  );
+}
+
+/** The call without a usable response, as long as the operator watches for its effect. */
+export function watchedSync(
+  { now }: Pick<BindingsSnapshot, "now">,
+  { unanswered }: AccountBindingsState,
+): UnansweredSync | undefined {
+  return stillWatched(unanswered, now);
+}
+
+/** Active objects whose policies are bound or are about to be bound. */
+export function takingPart({ input, decision }: Choice): readonly BindingView[] {
+  if (input.account.accessRevoked || decision.blocked !== undefined) return [];
+  return input.bindings.filter((each) => isActive(each) && !decision.postponed.has(each.uid));
+}
+
+/**
+ * Whether the record alone is not enough and the console must be read: something must change, an intent is missing from
+ * the record, or something must be revoked.
+ */
+export function mustAsk(recorded: DecisionInput): boolean {
+  const { account, bindings } = recorded;
+  if (account.withdrawn.length > 0) return true;
+  if (account.accessRevoked && !account.record.revocationSubmitted) return true;
+  const revoking = bindings.filter(({ stage }) => stage === "Revoking");
+  if (account.record.ours === undefined) {
+    const hasBound = revoking.some(({ applied }) => applied.length > 0);
+    return bindings.some(isActive) || hasBound;
+  }
+  const decision = decide(recorded);
+  if (decision.sync !== undefined || decision.postponed.size > 0) return true;
+  if (revoking.some(({ applied }) => !contains(decision.ours, applied))) return true;
+  // A policy intended before access was revoked may be bound even if it is not in the record.
+  if (account.accessRevoked) return bindings.some(({ applied }) => applied.length > 0);
+  return !sameSet(decision.ours, account.record.ours);
+}
+
+function expected({ account, bindings }: DecisionInput): PolicySet {
+  const { ours = [], foreign } = account.record;
+  return union(ours, foreign, ...bindings.map(({ applied }) => applied));
+}
+
+function contended(
+  decision: BindingsDecision,
+  { live, account: { describedCluster } }: DecisionInput,
+  until: Instant,
+): BindingsDecision {
+  const named =
+    describedCluster === undefined
+      ? ""
+      : ` The account's description names cluster ${describedCluster}, whose operator may change them.`;
+  return {
+    ...decision,
+    sync: undefined,
+    bound: live.readable ? live.policyIds : decision.bound,
+    blocked: {
+      reason: "Contended",
+      message: `The policies of this account keep being changed outside the operator: 5 corrections within an hour.${named} The next correction follows at ${toIso8601(until)}.`,
+    },
+  };
+}

@@ -1,0 +1,164 @@
+/** The statuses of an account's PolicyBindings after a run. Pure. */
+import type { PolicyBinding, PolicyBindingStatus } from "../../../api/policy-binding.ts";
+import { blocksCleanup } from "../../../reconciler/rules/cleanup.ts";
+import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
+import type { Outcome } from "../../../reconciler/rules/outcome.ts";
+import { PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
+import { type ObjectReport, ownFields, type Report } from "../../../reconciler/rules/report.ts";
+import { policyBindingType } from "../../../resources/resource-types.ts";
+import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
+import { untilAsked } from "./asking.ts";
+import { choose, hasSay, isUnread, isUsable } from "./choose.ts";
+import { isActive } from "./decide.ts";
+import { contains, type PolicySet, sameSet } from "./policy-set.ts";
+import { isQuiet } from "./quiet.ts";
+import { type Conclusion, readinessOf, type Shown } from "./readiness.ts";
+import { isStale } from "./schedule.ts";
+import type { BindingsProgress, BindingsSnapshot } from "./snapshot.ts";
+import type { AccountBindingsState } from "./state.ts";
+import { stateAfter } from "./state-after.ts";
+import type { BindingView } from "./views.ts";
+
+/** The retry interval of a rejected call: the change that helps may happen in the console (L6). */
+const REJECTED_MS = 5 * MINUTE;
+
+/** One status for each remaining PolicyBinding; none if the run learned nothing new. */
+export function report(
+  { snapshot, done }: BindingsProgress,
+  outcome: Outcome,
+  current: AccountBindingsState | undefined,
+): Report<AccountBindingsState | undefined> {
+  const state = stateAfter({ snapshot, done }, outcome, current);
+  const requeueAfterMs = requeueAfter(snapshot, outcome, state);
+  const conclusion = isQuiet(outcome) ? undefined : conclusionOf(snapshot, outcome);
+  if (conclusion === undefined) return { objects: [], state, requeueAfterMs };
+  const unread = isUnread(snapshot, done);
+  const shown: Shown = { unread, respelled: done.respelled };
+  const objects = snapshot.bindings.flatMap((binding): readonly ObjectReport[] => {
+    const object = snapshot.objects.get(binding.uid);
+    if (object === undefined || (binding.stage !== "Live" && !binding.hasFinalizer)) return [];
+    return [
+      {
+        ...toReport(snapshot, binding, object, conclusion, shown, outcome),
+        isCleanupBlocked: isCleanupBlocked(object, binding, outcome, conclusion),
+      },
+    ];
+  });
+  return { objects, state, requeueAfterMs, isUrgent: hasToUnbind(snapshot) };
+}
+
+/** Whether policies have to be unbound, as far as the run knows. */
+function hasToUnbind(snapshot: BindingsSnapshot): boolean {
+  if (snapshot.bindings.some(({ stage }) => stage === "Revoking")) return true;
+  if (!isUsable(snapshot)) return false;
+  const { input, decision, before } = choose(snapshot);
+  const { accessRevoked, record, withdrawn } = input.account;
+  const isRevoking = accessRevoked && !record.revocationSubmitted;
+  return isRevoking || withdrawn.length > 0 || !contains(decision.bound, before);
+}
+
+function conclusionOf(snapshot: BindingsSnapshot, outcome: Outcome): Conclusion | undefined {
+  return obstacleOf(outcome) ?? (isUsable(snapshot) ? choose(snapshot) : undefined);
+}
+
+function toReport(
+  snapshot: BindingsSnapshot,
+  binding: BindingView,
+  object: PolicyBinding,
+  conclusion: Conclusion,
+  shown: Shown,
+  outcome: Outcome,
+): ObjectReport {
+  const status = statusOf(snapshot, binding, object, conclusion);
+  return {
+    type: policyBindingType,
+    object,
+    status,
+    readiness: readinessOf(snapshot, binding, conclusion, shown),
+    suspended: binding.suspended && !isRestricted(snapshot),
+    handledRequest: isHandled(snapshot, conclusion, outcome) ? binding.requestedAt : undefined,
+    // A cache may lack an intent that another process has just written; the write must not overwrite it (S11).
+    write: snapshot.source === "Server" ? {} : { resourceVersion: object.metadata.resourceVersion },
+  };
+}
+
+/** The console answered, or no call was needed, or the operator only plans, or nothing can be done for the account. */
+function isHandled(
+  { availability }: BindingsSnapshot,
+  conclusion: Conclusion,
+  outcome: Outcome,
+): boolean {
+  if ("decision" in conclusion || conclusion.reason === PLAN_ONLY) return true;
+  return outcome.kind === "Waiting" && availability.kind === "Unavailable";
+}
+
+/**
+ * A failure that does not come from the console does not start the deadline of a deletion. A deletion that waits for a
+ * person has no deadline.
+ */
+function isCleanupBlocked(
+  { metadata }: PolicyBinding,
+  { stage }: BindingView,
+  outcome: Outcome,
+  conclusion: Conclusion,
+): boolean | undefined {
+  if (metadata.deletionTimestamp === undefined) return undefined;
+  if (stage === "Live") return false;
+  if ("decision" in conclusion) return conclusion.decision.blocked !== undefined;
+  return outcome.kind !== "Failed" || blocksCleanup(outcome.error) ? true : undefined;
+}
+
+function isRestricted({ availability }: BindingsSnapshot): boolean {
+  return availability.kind === "Usable" && availability.restriction !== undefined;
+}
+
+function statusOf(
+  { source, account, now }: BindingsSnapshot,
+  binding: BindingView,
+  { status = {} }: PolicyBinding,
+  conclusion: Conclusion,
+): PolicyBindingStatus {
+  const old = ownFields(status);
+  const withPolicies = (applied: PolicySet) => ({
+    ...old,
+    appliedPolicyIds: [...applied],
+    policyCount: applied.length,
+  });
+  if ("decision" in conclusion) {
+    const { shares } = conclusion.decision;
+    const next = withPolicies(shares.get(binding.uid) ?? binding.applied);
+    const isSynced = conclusion.verified && isActive(binding);
+    return isSynced && hasNews(status, next, binding, now)
+      ? { ...next, lastSyncTime: toIso8601(now) }
+      : next;
+  }
+  const isMissing = source === "Server" && account === undefined;
+  // Otherwise the record stays, including the intents of this run.
+  return isMissing ? withPolicies([]) : withPolicies(old.appliedPolicyIds ?? binding.applied);
+}
+
+function hasNews(
+  old: PolicyBindingStatus,
+  { appliedPolicyIds = [] }: PolicyBindingStatus,
+  { generation, requestedAt }: BindingView,
+  now: Instant,
+): boolean {
+  return (
+    !sameSet(old.appliedPolicyIds ?? [], appliedPolicyIds) ||
+    old.observedGeneration !== generation ||
+    old.lastHandledReconcileAt !== requestedAt ||
+    isStale(old.lastSyncTime, now)
+  );
+}
+
+function requeueAfter(
+  snapshot: BindingsSnapshot,
+  outcome: Outcome,
+  state: AccountBindingsState | undefined,
+): number | undefined {
+  if (outcome.kind === "Waiting") return outcome.afterMs;
+  if (outcome.kind === "Failed") return REJECTED_MS;
+  if (!isUsable(snapshot) || state === undefined || !hasSay(snapshot)) return undefined;
+  // The next run starts at once and binds the next postponed object.
+  return choose(snapshot).decision.postponed.size > 0 ? 1 : untilAsked(snapshot, state);
+}

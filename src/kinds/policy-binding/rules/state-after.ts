@@ -1,0 +1,52 @@
+/** The process state of an account after a run. Pure. */
+import type { Outcome } from "../../../reconciler/rules/outcome.ts";
+import { PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
+import { desiredState, dueAt, tokenOf } from "./asking.ts";
+import { choose, isUnread, isUsable, type UsableSnapshot } from "./choose.ts";
+import { isQuiet } from "./quiet.ts";
+import type { BindingsDone, BindingsProgress } from "./snapshot.ts";
+import { type AccountBindingsState, NEVER_ASKED, stateIn } from "./state.ts";
+
+export function stateAfter(
+  { snapshot, done }: BindingsProgress,
+  outcome: Outcome,
+  current: AccountBindingsState | undefined,
+): AccountBindingsState | undefined {
+  const { account, source } = snapshot;
+  if (source === "Behind") return current;
+  if (account === undefined) return undefined;
+  const state = stateIn(snapshot, current);
+  if (state === undefined) return undefined;
+  if (isQuiet(outcome)) return state;
+  if (outcome.kind === "Failed") return { ...state, hasFailed: true };
+  const ended = { ...state, hasFailed: false };
+  // A plan has changed nothing, so the next plan asks again.
+  if (outcome.kind === "Waiting" && outcome.reason === PLAN_ONLY)
+    return { ...ended, askedAt: NEVER_ASKED };
+  return outcome.kind === "Settled" && isUsable(snapshot)
+    ? afterDecision(snapshot, done, ended)
+    : ended;
+}
+
+function afterDecision(
+  snapshot: UsableSnapshot,
+  done: BindingsDone,
+  state: AccountBindingsState,
+): AccountBindingsState {
+  const { decision, contendedUntil } = choose(snapshot);
+  const hasPostponed = decision.postponed.size > 0;
+  if (snapshot.live === undefined) return { ...state, isolating: state.isolating && hasPostponed };
+  const asked = {
+    ...state,
+    askedAt: snapshot.now,
+    unreadSince:
+      decision.blocked === undefined && isUnread(snapshot, done)
+        ? (state.unreadSince ?? snapshot.now)
+        : undefined,
+    handledToken: tokenOf(snapshot.account),
+    isolating: hasPostponed,
+  };
+  const until = contendedUntil ?? dueAt(snapshot, asked);
+  const pause = { desired: desiredState(snapshot), until };
+  return { ...asked, pause: decision.blocked === undefined ? undefined : pause };
+}

@@ -1,0 +1,31 @@
+import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
+import { connectionOf } from "../../connections/connection-key.ts";
+import { defineModule } from "../../reconciler/kind-module.ts";
+import type { AccessParts } from "../../resources/access-watches.ts";
+import { indexes } from "../../resources/indexes.ts";
+import { connectionResource } from "../../resources/queue-resources.ts";
+import { apiKeyKey, indexedAs } from "../../resources/refs.ts";
+import { resourceQuotaExportType } from "../../resources/resource-types.ts";
+import { createQuotaExportController } from "./controller.ts";
+import type { ReadPair } from "./steps/list-quotas.ts";
+import type { SeriesLimits } from "./steps/published-quotas.ts";
+import { quotaExportWatches } from "./watches.ts";
+
+export interface QuotaExportParts extends AccessParts {
+  readonly readPair: ReadPair;
+  readonly seriesLimits: SeriesLimits;
+}
+
+export const resourceQuotaExports = defineModule<ResourceQuotaExport, QuotaExportParts>({
+  type: resourceQuotaExportType,
+  cache: {
+    indexes: {
+      [indexes.connection]: connectionOf,
+      [indexes.apiKey]: (quotaExport) => indexedAs(apiKeyKey(quotaExport)),
+    },
+  },
+  watches: quotaExportWatches,
+  queue: () => ({ resourceOf: connectionResource }),
+  reconciler: (context, { readPair, seriesLimits }) =>
+    createQuotaExportController(context, readPair, seriesLimits),
+});

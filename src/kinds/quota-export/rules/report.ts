@@ -1,0 +1,78 @@
+/** The report of a ResourceQuotaExport after a run. Pure. */
+import type { Readiness } from "../../../api/conditions.ts";
+import type { ResourceQuotaExportStatus } from "../../../api/resource-quota-export.ts";
+import type { Quota } from "../../../console/model.ts";
+import type { ClockReading } from "../../../reconciler/clock-reading.ts";
+import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
+import type { Outcome } from "../../../reconciler/rules/outcome.ts";
+import { ownFields, type Report } from "../../../reconciler/rules/report.ts";
+import type { Progress } from "../../../reconciler/run-context.ts";
+import { resourceQuotaExportType } from "../../../resources/resource-types.ts";
+import { toIso8601 } from "../../../util/time.ts";
+import { summarize } from "./listing.ts";
+import type {
+  QuotaExportDone,
+  QuotaExportKind,
+  QuotaExportSnapshot,
+  QuotaExportState,
+} from "./snapshot.ts";
+import { turnAfter, turnOf } from "./turn.ts";
+
+/** Before the next listing is due, the status stays the same. A suspended export with a listing counts as usable. */
+export function report(
+  { snapshot, done }: Progress<QuotaExportKind>,
+  outcome: Outcome,
+  at: ClockReading,
+): Report<QuotaExportState> {
+  const state = turnAfter(turnOf(snapshot, at), done, snapshot);
+  const readiness = readinessOf(snapshot, done, outcome);
+  const requeueAfterMs = "afterMs" in outcome ? outcome.afterMs : undefined;
+  if (readiness === undefined) return { objects: [], state, requeueAfterMs };
+  const { object, request } = snapshot;
+  return {
+    objects: [
+      {
+        type: resourceQuotaExportType,
+        object,
+        // The status shows the last whole listing until the next listing.
+        status: { ...ownFields(object.status ?? {}), ...listed(done.quotas, at) },
+        readiness,
+        handledRequest: done.quotas !== undefined || isHeldUp(outcome) ? request : undefined,
+      },
+    ],
+    state,
+    requeueAfterMs,
+  };
+}
+
+/** Whether a request has its answer although nothing was listed: what is to change first. */
+function isHeldUp({ kind }: Outcome): boolean {
+  return kind === "Waiting" || kind === "Suspended";
+}
+
+function readinessOf(
+  { object }: QuotaExportSnapshot,
+  { quotas, omitted = 0 }: QuotaExportDone,
+  outcome: Outcome,
+): Readiness | undefined {
+  const { lastSuccessTime, total = 0 } = object.status ?? {};
+  if (outcome.kind === "Suspended" && lastSuccessTime !== undefined) return ready(total);
+  return obstacleOf(outcome) ?? (quotas && ready(quotas.length, omitted));
+}
+
+function ready(total: number, omitted = 0): Readiness {
+  const message = `The listing holds ${total} ${total === 1 ? "quota" : "quotas"}.`;
+  if (omitted === 0) return { state: "Ready", reason: "Listed", message };
+  return {
+    state: "Ready",
+    reason: "TooManySeries",
+    message: `${message} ${omitted} quotas are not exported, because the number of series is limited. Filter by spec.namespaces or spec.filterNames, or ask the operator's administrator to raise --quota-series-per-export or --quota-series.`,
+  };
+}
+
+function listed(
+  quotas: readonly Quota[] | undefined,
+  { now }: ClockReading,
+): ResourceQuotaExportStatus {
+  return quotas === undefined ? {} : { lastSuccessTime: toIso8601(now), ...summarize(quotas) };
+}

@@ -1,0 +1,84 @@
+/** Reports revoked access of an account. Pure. */
+
+import { isRevocationProven, isRevocationSubmitted } from "../../../accounts/revocation-proof.ts";
+import { WATCH_MS } from "../../../accounts/sync-watch.ts";
+import type { Readiness } from "../../../api/conditions.ts";
+import type { ServiceAccountStatus } from "../../../api/service-account.ts";
+import type { KindCondition } from "../../../reconciler/rules/report.ts";
+import { parseInstant, toIso8601 } from "../../../util/time.ts";
+import type { AccountSnapshot } from "./snapshot.ts";
+
+type Ready = Extract<Readiness, { state: "Ready" }>;
+type Revocation = Extract<KindCondition, { reason: string }>;
+
+const TYPE = "AccessRevoked";
+
+const HOW_TO_RESTORE =
+  "Set spec.access: Granted to restore access; a leaked key of the account then works again, so revoke it first.";
+
+/** The readiness of an account. If access is revoked, the account stays Ready, and the reason and message report it. */
+export function withAccess(ready: Ready, snapshot: AccountSnapshot): Ready {
+  const revocation = revocationOf(snapshot);
+  if (revocation === undefined) return ready;
+  const { reason, message } = revocation;
+  return { ...ready, reason, message };
+}
+
+/** `kubectl wait --for=condition=AccessRevoked` ends when no policy is bound. Absent while access is granted. */
+export function accessConditions(snapshot: AccountSnapshot): readonly KindCondition[] {
+  const isKnown = snapshot.account !== undefined;
+  return [(isKnown ? revocationOf(snapshot) : undefined) ?? { type: TYPE }];
+}
+
+function revocationOf({
+  spec,
+  object,
+}: Pick<AccountSnapshot, "spec" | "object">): Revocation | undefined {
+  if (spec.access !== "Revoked") return undefined;
+  const { bindings } = object.status ?? {};
+  const { policyCount, emptiedTime, confirmationTime, notAppliedTime } = bindings ?? {};
+  const watched = watchedCall(bindings);
+  if (isRevocationProven(bindings))
+    return {
+      type: TYPE,
+      status: "True",
+      reason: "AccessRevoked",
+      message: `Access is revoked, confirmed by a read${at(confirmationTime)}.${watched} ${HOW_TO_RESTORE}`,
+    };
+  if (policyCount === 0 && isRevocationSubmitted(bindings))
+    return {
+      type: TYPE,
+      status: "Unknown",
+      reason: "SyncUnconfirmed",
+      message: `The console accepted an empty list of policies${at(emptiedTime)}. Its answer about the bound policies cannot be read: whether policies are still bound is unknown. Check it in the console.${watched} ${HOW_TO_RESTORE}`,
+    };
+  const bound =
+    policyCount === undefined || policyCount === 0
+      ? ""
+      : ` Policies that were bound when last read: ${policyCount}.`;
+  const [reason, state] =
+    notAppliedTime === undefined
+      ? ["RevokingAccess", "Access is being revoked."]
+      : [
+          "ChangeNotApplied",
+          `The console answers syncBindings with success, but reads since ${notAppliedTime} show that policies are still bound. The call is repeated.`,
+        ];
+  return {
+    type: TYPE,
+    status: "False",
+    reason,
+    message: `${state}${bound}${watched} ${HOW_TO_RESTORE}`,
+  };
+}
+
+/** The text about a call that can still take effect; empty if there is no such call. */
+function watchedCall(bindings: ServiceAccountStatus["bindings"]): string {
+  const givenUp = parseInstant(bindings?.unansweredSync?.time);
+  return givenUp === undefined
+    ? ""
+    : ` An earlier syncBindings call had no usable response and may still take effect: the bindings are read at short intervals until ${toIso8601(givenUp + WATCH_MS)}.`;
+}
+
+function at(time: string | undefined): string {
+  return time === undefined ? "" : ` at ${time}`;
+}

@@ -1,0 +1,205 @@
+/** Interprets the console's responses about an account. Pure. */
+
+import { ACCOUNT_REASON } from "../../../accounts/standing.ts";
+import type { Readiness } from "../../../api/conditions.ts";
+import type { ServiceAccountStatus } from "../../../api/service-account.ts";
+import { quoteServerText } from "../../../console/errors.ts";
+import type { IamServiceAccount, IamServiceAccountDetail } from "../../../console/model.ts";
+import { keyText } from "../../../kube/resource.ts";
+import type { Waiting } from "../../../reconciler/rules/outcome.ts";
+import { reconciling, stalled } from "../../../reconciler/rules/waiting.ts";
+import { creatorOf, isOfObject, markerOf, otherClusterIn } from "../../../resources/marker.ts";
+import { isSpelledLike } from "../../../util/spelling.ts";
+import { truncateList } from "../../../util/truncate-list.ts";
+import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
+import type { AccountSnapshot, KnownAccount, ListedKeys } from "./snapshot.ts";
+
+type Ready = Extract<Readiness, { state: "Ready" }>;
+
+/**
+ * The account in the status; `undefined` before the first account, and if the status names another account than the
+ * imported one.
+ */
+export function fromStatus(
+  status: ServiceAccountStatus | undefined,
+  importedId: string | undefined,
+): KnownAccount | undefined {
+  if (status?.saId === undefined) return undefined;
+  if (importedId !== undefined && importedId !== status.saId) return undefined;
+  return {
+    saId: status.saId,
+    name: status.name,
+    tpn: tpnOf(status.saId, status.tpn),
+    orgId: status.orgId ?? "",
+    projectId: status.projectId,
+    state: status.state,
+    describedCluster: status.describedCluster,
+    origin: status.origin ?? "Created",
+    consoleURL: status.consoleURL,
+    liveKeyIds: status.liveKeyIds,
+    inactiveKeyIds: status.inactiveKeyIds,
+    listsKeyStates: status.listsKeyStates,
+  };
+}
+
+/** The account in the console's response, completed with the known values. */
+export function fromConsole(
+  answer: IamServiceAccount | IamServiceAccountDetail,
+  known: Omit<KnownAccount, "saId" | "state">,
+): KnownAccount {
+  return {
+    saId: answer.saId,
+    name: known.name,
+    tpn: tpnOf(answer.saId, answer.tpn) ?? known.tpn,
+    orgId: answer.orgId ?? known.orgId,
+    projectId: answer.projectId ?? known.projectId,
+    state: answer.status,
+    describedCluster: known.describedCluster,
+    origin: known.origin,
+    consoleURL: known.consoleURL,
+    ...("keyIds" in answer ? listedKeys(answer) : keysOf(known)),
+  };
+}
+
+function keysOf({ liveKeyIds, inactiveKeyIds, listsKeyStates }: ListedKeys): ListedKeys {
+  return { liveKeyIds, inactiveKeyIds, listsKeyStates };
+}
+
+/** Separates keys that the console lists as inactive or expired from keys that may work. */
+function listedKeys({ keyIds, keyRecords }: IamServiceAccountDetail): ListedKeys {
+  const stateOf = (keyId: string) => keyRecords?.get(keyId)?.state;
+  const live = keyIds?.filter((keyId) => stateOf(keyId) !== "Inactive");
+  const inactive = keyIds?.filter((keyId) => stateOf(keyId) === "Inactive") ?? [];
+  const showsStates = live?.length !== 0 && live?.every((keyId) => stateOf(keyId) === "Active");
+  return {
+    liveKeyIds: live,
+    inactiveKeyIds: inactive.length === 0 ? undefined : inactive,
+    listsKeyStates: showsStates === true ? true : undefined,
+  };
+}
+
+/** Policies are bound to the TPN (resource name of the account), so the TPN of another account counts as absent. */
+function tpnOf(saId: string, tpn: string | undefined): string | undefined {
+  return tpn?.startsWith("tpn:") && tpn.endsWith(`:sa/${saId}`) ? tpn : undefined;
+}
+
+type JudgedAnswer =
+  | { readonly account: KnownAccount; readonly finding?: undefined }
+  | { readonly account?: undefined; readonly finding: Waiting };
+
+/** The account from getServiceAccount, or why it is not the object's account; `undefined` before the call. */
+export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined {
+  const { answer } = snapshot;
+  if (answer === undefined) return undefined;
+  if (answer.detail === undefined) return { finding: missing(snapshot) };
+  const known = snapshot.account ?? expectedAccount(snapshot, "Imported");
+  const describedCluster = otherClusterIn(answer.detail.description ?? "", snapshot.clusterName);
+  const consoleURL = consoleURLOf(snapshot);
+  const account = fromConsole(answer.detail, { ...known, describedCluster, consoleURL });
+  const finding =
+    snapshot.spec.saId === undefined
+      ? createdMismatch(answer.detail, snapshot)
+      : importedMismatch(account, snapshot);
+  return finding === undefined ? { account } : { finding };
+}
+
+function missing({ account, spec }: AccountSnapshot): Waiting {
+  return account === undefined
+    ? stalled(
+        ACCOUNT_REASON.notFound,
+        `The console does not have service account ${spec.saId}. Delete this object and create it again with the correct spec.saId.`,
+      )
+    : stalled(
+        ACCOUNT_REASON.gone,
+        `The console no longer has service account ${account.saId}. The operator does not create it again: its keys and policies are lost. Delete this object and create it again to get a new account.`,
+      );
+}
+
+/**
+ * Finding if the account in the status cannot be the account created for the object. Values that the console does not
+ * return prove nothing. A description without the operator's marker proves nothing either: users edit it.
+ */
+function createdMismatch(
+  { saId, name, projectId, description = "" }: IamServiceAccount,
+  snapshot: AccountSnapshot,
+): Waiting | undefined {
+  const desired = desiredAccount(snapshot);
+  const { spec } = snapshot;
+  if (spec.projectId !== undefined && projectId !== undefined && projectId !== spec.projectId)
+    return projectMismatch(saId, spec.projectId);
+  const maker = creatorOf(description);
+  // The status names the account, so the marker's cluster does not matter: it may have been renamed.
+  const isOfOther = maker !== undefined && maker !== keyText(desired.key);
+  // The object's own marker outranks the name: consoles store names in another spelling.
+  if (isOfObject(description, desired.key, desired.uid)) return undefined;
+  if (!isOfOther && (name === undefined || isSpelledLike(name, desired.name))) return undefined;
+  const what = isOfOther
+    ? `was made for ServiceAccount ${quoteServerText(maker)}${inCluster(description)}`
+    : `is named ${quoteServerText(name ?? "")}, not ${desired.name}`;
+  return stalled(
+    ACCOUNT_REASON.mismatch,
+    `Service account ${saId}, which the status names, ${what} in the console, so it does not belong to this object. The operator does not change it. If the status was edited or restored, delete this object and create it again, with spec.saId to import that account.`,
+  );
+}
+
+/** The cluster that a description names, for a message about the object that it names. */
+function inCluster(description: string): string {
+  const { cluster } = markerOf(description) ?? {};
+  return cluster === undefined ? "" : ` of cluster ${cluster}`;
+}
+
+/** Finding if an imported account differs from the spec. */
+function importedMismatch(account: KnownAccount, snapshot: AccountSnapshot): Waiting | undefined {
+  const { projectId } = snapshot.spec;
+  const { orgId } = desiredAccount(snapshot);
+  if (account.orgId !== orgId) {
+    return stalled(
+      ACCOUNT_REASON.foreignOrganization,
+      `Service account ${account.saId} does not belong to organization ${orgId} of the connection.`,
+    );
+  }
+  return projectId === undefined || account.projectId === projectId
+    ? undefined
+    : projectMismatch(account.saId, projectId);
+}
+
+function projectMismatch(saId: string, projectId: string): Waiting {
+  return stalled(
+    ACCOUNT_REASON.foreignProject,
+    `Service account ${saId} does not belong to project ${projectId}.`,
+  );
+}
+
+/** The object's readiness from the account alone: ready, or what the object waits for. */
+export function accountReadiness({ saId, tpn, state, origin }: KnownAccount): Ready | Waiting {
+  if (state !== undefined && state !== "active") {
+    return stalled(
+      ACCOUNT_REASON.notActive,
+      `The console reports that service account ${saId} is ${state.slice(0, 64)}, not active: its keys do not work, and the operator issues no key. Activate the account in the console.`,
+    );
+  }
+  if (tpn === undefined) return tpnUnknown(saId, "without it no policy can be bound");
+  const message =
+    origin === "Created"
+      ? `Service account ${saId} exists in the console.`
+      : `Service account ${saId} was imported from the console.`;
+  return { state: "Ready", reason: origin, message };
+}
+
+export function tpnUnknown(saId: string, consequence: string): Waiting {
+  return reconciling(
+    "TpnUnknown",
+    `The console's answer does not name the tpn of service account ${saId}; ${consequence}.`,
+  );
+}
+
+/** saId, TPN and keys of an account, for the events of a deletion. */
+export function accountSummary({ saId, tpn, liveKeyIds }: KnownAccount): string {
+  const keys =
+    liveKeyIds === undefined
+      ? "its keys could not be listed"
+      : liveKeyIds.length === 0
+        ? "no keys"
+        : `keys when last listed: ${truncateList(liveKeyIds, 10)}`;
+  return `${saId} (${tpn ?? "tpn unknown"}), ${keys}`;
+}

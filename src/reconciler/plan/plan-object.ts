@@ -1,0 +1,38 @@
+import type { PlannedCall } from "../../api/plan.ts";
+import type { ResourceType } from "../../kube/resource.ts";
+import { readTime } from "../../util/agreed-time.ts";
+import type { KindController } from "../kind-controller.ts";
+import { isDeferred, rejection, reportOf } from "../report-run.ts";
+import { isReleased } from "../rules/next-step.ts";
+import { failureIn } from "../rules/outcome.ts";
+import { type ObjectReport, type ReportedObject, reported } from "../rules/report.ts";
+import type { KindTypes, RunContext } from "../run-context.ts";
+import { makePlan } from "./make-plan.ts";
+
+export interface PlannedObject {
+  readonly calls: readonly PlannedCall[];
+  /** The objects that the run would report on, with their statuses after it. */
+  readonly objects: readonly { readonly type: ResourceType; readonly object: ReportedObject }[];
+  /** Why the plan could not be completed. */
+  readonly error?: unknown;
+}
+
+/** What a run over the object would do and report. Never rejects. */
+export async function planObject<K extends KindTypes>(
+  kind: KindController<K>,
+  object: K["Object"],
+  run: RunContext<K>,
+): Promise<PlannedObject> {
+  const after = (reports: readonly ObjectReport[]) =>
+    reports.map((each) => ({ type: each.type, object: reported(each, readTime(run.clock)) }));
+  const parsed = kind.parse(object);
+  if (!parsed.ok) return { calls: [], objects: after([rejection(kind, object, parsed.message)]) };
+  try {
+    const { calls, end, progress } = await makePlan(kind, object, parsed.spec, run);
+    if (end.kind === "Failed") return { calls, objects: [], error: end.error };
+    if (isReleased(end) || isDeferred(progress, end)) return { calls, objects: [] };
+    return { calls, objects: after(reportOf(kind, progress, end, run).objects) };
+  } catch (thrown) {
+    return { calls: [], objects: [], error: failureIn(thrown, undefined).error };
+  }
+}

@@ -1,0 +1,311 @@
+/** An ApiKey whose `spec.serviceAccountRef` names another account than the key in use belongs to. */
+import { describe, expect, test } from "vitest";
+import { annotations } from "../../../../src/api/meta.ts";
+import { isMoving, withKnownAccounts } from "../../../../src/kinds/api-key/rules/accounts.ts";
+import { next } from "../../../../src/kinds/api-key/rules/next.ts";
+import { readinessOf } from "../../../../src/kinds/api-key/rules/readiness.ts";
+import type { ApiKeySnapshot, ReadyAccount } from "../../../../src/kinds/api-key/rules/snapshot.ts";
+import { withDeliveredKey, withLateKeys } from "../../../../src/kinds/api-key/rules/transitions.ts";
+import { stagingSecret } from "../../../../src/kinds/api-key/secret/render.ts";
+import { pairIn, viewSecret } from "../../../../src/kinds/api-key/secret/view.ts";
+import { issueKey, recordIntent } from "../../../../src/kinds/api-key/steps/issue.ts";
+import { accountOfPair } from "../../../../src/kinds/api-key/steps/progress.ts";
+import { endKey } from "../../../../src/kinds/api-key/steps/retire.ts";
+import { reconciling } from "../../../../src/reconciler/rules/waiting.ts";
+import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
+import {
+  account,
+  at,
+  current,
+  delivered,
+  having,
+  holding,
+  keySpec,
+  NOW,
+  noKeys,
+  ofBot,
+  openAttempt,
+  owner,
+  pair,
+  type snapshot,
+  staged,
+  stored,
+  superseded,
+  timing,
+  values,
+} from "./builders.ts";
+
+const ofOther = { serviceAccount: "other", saId: "sa-2" };
+const other: ReadyAccount = {
+  ...account,
+  saId: "sa-2",
+  values: { ...values, saId: "sa-2", tpn: "tpn:sa-2" },
+};
+const ending = { canDisableKeys: true, canDeleteKeys: true };
+const waiting = reconciling("ServiceAccountNotReady", "wait");
+const moved = keySpec({ serviceAccountRef: { name: "other" } });
+
+/** Key 1 of account bot is in use, and the spec names account other. */
+function moving(changes: Parameters<typeof snapshot>[0] = {}): ApiKeySnapshot {
+  return delivered({
+    spec: moved,
+    account: other,
+    otherAccounts: new Map([["sa-1", account]]),
+    ...changes,
+  });
+}
+
+const step = (world: ApiKeySnapshot, done = {}, ms = 0) =>
+  next(having(done, world), at(ms), timing);
+const staying = { hasNotedStaged: true };
+
+describe("a change of account", () => {
+  test("is a need for a key of the new account", () => {
+    expect(isMoving(moving())).toBe(true);
+    expect(step(moving())).toEqual({ kind: "Precheck" });
+    expect(step(moving(), { precheck: { knownKeyIds: [] } })).toMatchObject({
+      kind: "RecordIntent",
+      because: { reason: "AccountChanged" },
+    });
+  });
+
+  test("is none if both names stand for one account", () => {
+    const renamed = moving({ account: { ...other, saId: "sa-1" } });
+    expect(isMoving(renamed)).toBe(false);
+    expect(step(renamed).kind).not.toBe("Precheck");
+    const { current: known } = withKnownAccounts(renamed.status, { saId: "sa-1" }, "other");
+    expect(known).toMatchObject({ serviceAccount: "other", saId: "sa-1" });
+  });
+
+  test("leaves accounts of other keys as they are", () => {
+    const status = { ...noKeys, superseded: [superseded(1), superseded(2, ofOther)] };
+    const known = withKnownAccounts(status, { saId: "sa-2" }, "renamed");
+    expect(known.superseded.map(({ serviceAccount }) => serviceAccount)).toEqual([
+      "bot",
+      "renamed",
+    ]);
+  });
+
+  test("changes nothing while the new account is not ready", () => {
+    const world = moving({ account: waiting });
+    expect(isMoving(world)).toBe(true);
+    expect(step(world)).toMatchObject({ kind: "Waiting", message: "wait" });
+    const { state, message } = readinessOf(world, step(world) as never, at());
+    expect({ state, message }).toEqual({ state: "Ready", message: expect.stringMatching("wait") });
+  });
+
+  test("waits for a window, unless it is requested", () => {
+    const windows = [{ schedule: "0 3 1 7 *", duration: "1h" }];
+    const spec = keySpec({ ...moved, rotation: { windows } });
+    const world = moving({ spec });
+    expect(step(world)).toMatchObject({ kind: "Waiting", reason: "WaitingForWindow" });
+    const requested = moving({ spec, self: { ...world.self, rotateToken: "now" } });
+    expect(step(requested)).toEqual({ kind: "Precheck" });
+    const safety = {
+      current: current(1, { issueTime: NOW - 85 * DAY, expirationTime: NOW + 5 * DAY }),
+    };
+    expect(step(moving({ spec, status: safety }))).toEqual({ kind: "Precheck" });
+  });
+
+  test("takes no permission from a workload whose key works", () => {
+    const missingPermissions = "no policy is bound to it";
+    expect(step(moving({ missingPermissions }))).toMatchObject({ reason: "PermissionsMissing" });
+    const refused = { keyId: "sak_1", since: 0 };
+    expect(step(moving({ missingPermissions, rejection: refused })).kind).not.toBe("Waiting");
+    const staging = staged({ ...pair(2), ...ofOther });
+    const accepted = { ...staying, verdicts: new Map([["sak_2", true]]) };
+    const pending = moving({ missingPermissions, staging });
+    expect(step(pending, accepted)).toMatchObject({ reason: "PermissionsMissing" });
+    expect(step(moving({ staging }), accepted).kind).toBe("SwitchSecret");
+  });
+
+  test("counts only the live keys of the new account", () => {
+    const many = [2, 3, 4, 5].map((number) => superseded(number));
+    expect(step(moving({ status: { superseded: many } }))).toEqual({ kind: "Precheck" });
+    const own = many.map((key) => ({ ...key, ...ofOther }));
+    expect(step(moving({ status: { superseded: own } }))).toMatchObject({
+      reason: "TooManyLiveKeys",
+    });
+  });
+});
+
+describe("a pending pair", () => {
+  const accepted = (number: number) => ({
+    ...staying,
+    verdicts: new Map([[`sak_${number}`, true]]),
+  });
+
+  test("of the account in use is delivered although the spec names another account", () => {
+    const world = moving({ staging: staged(pair(2)) });
+    expect(step(world, accepted(2)).kind).toBe("SwitchSecret");
+  });
+
+  test("of an account that the spec no longer names is left, and its key listed", () => {
+    const staging = staged({ ...pair(2), ...ofOther });
+    const attempt = { ...openAttempt(2), ...ofOther };
+    const back = delivered({ staging, status: { attempt } });
+    expect(step(back, accepted(2))).toMatchObject({
+      kind: "CloseAttempt",
+      orphans: [],
+      refund: false,
+      unwanted: { keyId: "sak_2", saId: "sa-2" },
+    });
+    expect(step({ ...back, account: waiting }, accepted(2))).toEqual(waiting);
+  });
+});
+
+describe("a key and its account", () => {
+  test("the superseded key keeps its account", () => {
+    const status = { ...noKeys, current: current(1) };
+    const after = withDeliveredKey(status, { ...pair(2), ...ofOther }, true, NOW);
+    expect(after.current).toMatchObject(ofOther);
+    expect(after.superseded).toMatchObject([{ keyId: "sak_1", ...ofBot }]);
+  });
+
+  test("a late key keeps its account", () => {
+    const late = { keyId: "sak_9", attemptId: "a9", ...ofOther };
+    expect(withLateKeys(noKeys, [late], 90, NOW).orphaned).toMatchObject([ofOther]);
+  });
+
+  test("a superseded key is ended on its own account", () => {
+    const old = superseded(2, { supersededTime: NOW - 2 * DAY });
+    const verdicts = new Map([["sak_1", true]]);
+    const world = delivered({
+      spec: moved,
+      account: other,
+      otherAccounts: new Map([["sa-1", { ...account, ...ending }]]),
+      target: holding({ ...pair(1), ...ofOther }, moved),
+      status: { current: current(1, ofOther), superseded: [old] },
+    });
+    expect(step(world, { verdicts })).toEqual({ kind: "DisableKey", keyId: "sak_2" });
+    // Without calls of that account, those of the other one are not used.
+    const without = { ...world, account: { ...other, ...ending }, otherAccounts: new Map() };
+    expect(step(without, { verdicts }).kind).not.toBe("DisableKey");
+  });
+
+  test("the call that revokes a key names its own account", async () => {
+    const asked: string[] = [];
+    const getServiceAccount = (saId: string) => {
+      asked.push(saId);
+      return { saId, keyIds: ["sak_2"] };
+    };
+    const run = { console: () => ({ getServiceAccount }), clock: { now: () => NOW } } as never;
+    const progress = having({}, moving({ status: { superseded: [superseded(2)] } }));
+    const plan = await endKey.planned({ kind: "DisableKey", keyId: "sak_2" }, progress, run);
+    expect(plan.line?.message).toBe("Disables key sak_2 of service account sa-1.");
+    expect(asked).toEqual(["sa-1"]);
+  });
+
+  test("a list without a superseded key shows that it is deleted if its account lists keys", async () => {
+    const run = {
+      console: () => ({ getServiceAccount: (saId: string) => ({ saId, keyIds: ["sak_8"] }) }),
+      clock: { now: () => NOW },
+    } as never;
+    const endOf = async (listsKeys: boolean) => {
+      const otherAccounts = new Map([["sa-1", { ...account, listsKeys }]]);
+      const status = { current: current(1, ofOther), superseded: [superseded(2)] };
+      const progress = having({}, moving({ otherAccounts, status }));
+      const plan = await endKey.planned({ kind: "DeleteKey", keyId: "sak_2" }, progress, run);
+      return plan.answer;
+    };
+    expect(await endOf(true)).toEqual({ state: "Deleted" });
+    expect(await endOf(false)).toEqual({ state: "Deleted", answeredCall: "deleteKey" });
+  });
+
+  test("an intent names the account, and so does the pair", async () => {
+    const action = { kind: "RecordIntent", knownKeyIds: [], revision: 2 } as const;
+    const because = { reason: "AccountChanged", message: "" };
+    const clock = { now: () => NOW, evidence: () => undefined };
+    const { answer } = await recordIntent({} as never).planned(
+      { ...action, because },
+      having({}, moving()),
+      { clock } as never,
+    );
+    expect(answer.snapshot.status.attempt).toMatchObject(ofOther);
+    const plan = await issueKey({} as never).planned({ kind: "IssueKey" }, answer, {
+      clock,
+    } as never);
+    expect(plan.line?.object).toBe("sa-2");
+    expect(plan.answer?.pair).toMatchObject(ofOther);
+  });
+
+  test("a pair belongs to the account that its Secret names", () => {
+    const world = moving();
+    expect(accountOfPair(world, pair(1)).saId).toBe("sa-1");
+    expect(accountOfPair(world, { ...pair(2), ...ofOther }).saId).toBe("sa-2");
+    const { saId: _, serviceAccount: __, ...bare } = pair(1);
+    expect(accountOfPair(world, bare).saId).toBe("sa-1");
+  });
+
+  test("the account in a Secret cannot be changed without the secret", () => {
+    const secret = stored(stagingSecret(owner, moved, { ...pair(2), ...ofOther }, "a1"));
+    const holder = (account?: string) => {
+      const { [annotations.account]: own, ...others } = secret.metadata.annotations ?? {};
+      const noted = {
+        ...others,
+        ...(account === undefined ? {} : { [annotations.account]: account }),
+      };
+      const metadata = { ...secret.metadata, annotations: noted };
+      return { own, pair: pairIn(viewSecret({ ...secret, metadata }, owner, moved, "staging")) };
+    };
+    const { own } = holder();
+    expect(own).toBe("other/sa-2");
+    expect(holder(own).pair).toMatchObject(ofOther);
+    for (const edited of [undefined, "other/sa-3", "mine/sa-2", "sa-2", ""])
+      expect(holder(edited).pair).toBeUndefined();
+  });
+
+  test("the list of the new account does not show that the key in use has ended", () => {
+    const lastKeyListTime = NOW + HOUR;
+    const listed = { liveKeyIds: ["sak_8"], lastKeyListTime };
+    const world = moving({ account: { ...other, ...listed }, missingPermissions: "none" });
+    expect(step(world, {}, 2 * HOUR)).toMatchObject({ reason: "PermissionsMissing" });
+    const ended = moving({
+      otherAccounts: new Map([["sa-1", { ...account, ...listed }]]),
+      missingPermissions: "none",
+    });
+    expect(step(ended, {}, 2 * HOUR)).toMatchObject({ kind: "VerifyPair" });
+  });
+});
+
+describe("an open attempt of an account that the spec no longer names", () => {
+  const attempt = { ...openAttempt(2), ...ofOther };
+  const open = (changes: Parameters<typeof snapshot>[0] = {}) =>
+    delivered({
+      status: { current: current(1), attempt },
+      recovery: { attemptId: "a1", since: at().monotonic },
+      ...changes,
+    });
+
+  test("is explained on its own account", () => {
+    const otherAccounts = new Map([["sa-2", other]]);
+    expect(step(open({ otherAccounts }), {}, timing.recoverySettleMs)).toEqual({
+      kind: "ReadUnexplainedKeys",
+    });
+  });
+
+  test("waits for it for ten minutes, then assumes that a key is lost", () => {
+    expect(step(open(), {}, MINUTE)).toMatchObject({ kind: "Waiting", afterMs: 9 * MINUTE });
+    expect(step(open(), {}, 10 * MINUTE)).toMatchObject({
+      kind: "CloseAttempt",
+      orphans: [{ keyId: undefined, ...ofOther }],
+    });
+  });
+
+  test("waits without end for an account that the spec names", () => {
+    const own = open({
+      account: waiting,
+      status: { current: current(1), attempt: openAttempt(2) },
+    });
+    expect(step(own, {}, DAY)).toEqual(waiting);
+  });
+
+  test("the key in use of another account does not have to be in its list", () => {
+    const otherAccounts = new Map([["sa-2", other]]);
+    const peers = { isConclusive: true, known: [], surplus: 0, inUse: [] };
+    const firstRead = { at: 0, keyIds: ["sak_old"] };
+    const world = open({ otherAccounts, recovery: { attemptId: "a1", since: 0, firstRead } });
+    const done = { secondRead: { keyIds: ["sak_old"], peers } };
+    expect(step(world, done)).toMatchObject({ because: "no key was issued", refund: true });
+  });
+});

@@ -1,0 +1,250 @@
+/** Situations as sentences: `snapshot(withKey(), rotationAsked())`. */
+import {
+  type ApiKey,
+  type ApiKeySpec,
+  type ApiKeyStatus,
+  apiKeyKind,
+} from "../../../../src/api/api-key.ts";
+import { API_VERSION, FINALIZER } from "../../../../src/api/meta.ts";
+import { parseSpec } from "../../../../src/api/parse-spec.ts";
+import { report } from "../../../../src/kinds/api-key/rules/report.ts";
+import type {
+  ApiKeyDone,
+  ApiKeyProgress,
+  ApiKeySnapshot,
+  ReadyAccount,
+  SecondRead,
+} from "../../../../src/kinds/api-key/rules/snapshot.ts";
+import type {
+  CurrentKey,
+  KeyStatus,
+  SupersededKey,
+} from "../../../../src/kinds/api-key/rules/status.ts";
+import type { IssuedPair } from "../../../../src/kinds/api-key/secret/pair.ts";
+import { stagingSecret, targetSecret } from "../../../../src/kinds/api-key/secret/render.ts";
+import { type SecretView, viewSecret } from "../../../../src/kinds/api-key/secret/view.ts";
+import { defaultTiming } from "../../../../src/kinds/api-key/timing.ts";
+import type { ClockReading } from "../../../../src/reconciler/clock-reading.ts";
+import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
+import { statusOf } from "../../../../src/reconciler/rules/report.ts";
+import type { Secret } from "../../../../src/resources/resource-types.ts";
+import { Redacted } from "../../../../src/util/redacted.ts";
+import { DAY, type Instant } from "../../../../src/util/time.ts";
+import { connectionSpec } from "../connection/specs.ts";
+
+export const NOW: Instant = Date.UTC(2026, 0, 10);
+export const timing = defaultTiming;
+export const owner = { namespace: "team-a", name: "ci", uid: "ci-uid" };
+export const values = {
+  saId: "sa-1",
+  tpn: "tpn:sa-1",
+  orgId: "org-1",
+  projectId: "prj-1",
+  baseURL: "https://console",
+  domainId: "org-1",
+  domainName: "acme",
+  partitionId: "p1",
+};
+
+export const at = (ms = 0): ClockReading => ({
+  now: NOW + ms,
+  monotonic: 1_000_000 + ms,
+  fraction: 0.5,
+});
+
+export function keySpec(changes: object = {}): ApiKeySpec {
+  const spec = { serviceAccountRef: { name: "bot" }, ...changes };
+  const parsed = parseSpec(apiKeyKind, { metadata: { name: "ci" }, spec });
+  if (!parsed.ok) throw new Error(parsed.message);
+  return parsed.spec;
+}
+
+export const account: ReadyAccount = {
+  kind: "Ready",
+  connection: "ClusterConnection/default",
+  connectionSpec: connectionSpec(),
+  session: 0,
+  saId: "sa-1",
+  values,
+  liveKeyIds: undefined,
+  inactiveKeyIds: undefined,
+  listsKeyStates: true,
+  lastKeyListTime: undefined,
+  callTimeoutMs: 15_000,
+  maxExpiresInDays: 365,
+  allowedSecretMetadata: [],
+  canDisableKeys: false,
+  canDeleteKeys: false,
+};
+
+export const ofBot = { serviceAccount: "bot", saId: "sa-1" };
+
+/** Key number `revision`, issued so long before now. */
+export function pair(revision: number, ageMs = DAY): IssuedPair {
+  const issueTime = NOW - ageMs;
+  const expirationTime = issueTime + 90 * DAY;
+  const secret = new Redacted(`${revision}`.repeat(43).slice(0, 43));
+  return { keyId: `sak_${revision}`, secret, issueTime, expirationTime, revision, ...ofBot };
+}
+
+export function current(revision: number, changes: Partial<CurrentKey> = {}): CurrentKey {
+  const { secret: _, ...key } = pair(revision);
+  return { ...key, ...ofBot, verificationTime: NOW - DAY, ...changes };
+}
+
+export function superseded(revision: number, changes: Partial<SupersededKey> = {}): SupersededKey {
+  const { keyId, issueTime, expirationTime } = pair(revision, 40 * DAY);
+  return {
+    keyId,
+    issueTime,
+    expirationTime,
+    supersededTime: NOW,
+    state: "Live",
+    answeredCall: undefined,
+    stateTime: undefined,
+    ...ofBot,
+    ...changes,
+  };
+}
+
+export const stored = (secret: Secret): Secret => ({
+  ...secret,
+  metadata: { ...secret.metadata, uid: "secret-uid", resourceVersion: "7" },
+});
+
+export const holding = (
+  held: IssuedPair,
+  spec = keySpec(),
+  previous?: { keyId: string; secret: Redacted },
+): SecretView =>
+  viewSecret(
+    stored(targetSecret(owner, spec, values, { pair: held, previous })),
+    owner,
+    spec,
+    "target",
+  );
+
+export const staged = (held: IssuedPair, attemptId = "a1"): SecretView =>
+  viewSecret(stored(stagingSecret(owner, keySpec(), held, attemptId)), owner, keySpec(), "staging");
+
+export const foreign = (adoptable = true, hasConsent = false): SecretView => ({
+  kind: "Foreign",
+  why: "it lacks the label iam-operator.io/api-key: ci",
+  adoptable,
+  hasConsent,
+  uid: "x",
+  resourceVersion: "1",
+  secret: { apiVersion: "v1", kind: "Secret", metadata: { name: "ci" } },
+});
+
+export const noKeys: KeyStatus = {
+  current: undefined,
+  attempt: undefined,
+  lastAttemptId: undefined,
+  unreadableResponse: undefined,
+  superseded: [],
+  orphaned: [],
+  recentIssues: [],
+  earlierRotateRequests: [],
+  lastRecoveryTime: undefined,
+  lastHandledRotateAt: undefined,
+  rotationPending: false,
+};
+
+export const openAttempt = (revision: number) => ({
+  id: "a1",
+  revision,
+  reason: "NoKeyYet",
+  startTime: NOW,
+  expiresInDays: 90,
+  knownKeyIds: ["sak_old"],
+  ...ofBot,
+});
+
+export function object(status: ApiKey["status"] = undefined): ApiKey {
+  return {
+    apiVersion: API_VERSION,
+    kind: "ApiKey",
+    metadata: { ...owner, resourceVersion: "5", generation: 1, finalizers: [FINALIZER] },
+    spec: keySpec(),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+type Changes = Partial<Omit<ApiKeySnapshot, "status">> & { status?: Partial<KeyStatus> };
+
+/** A fresh ApiKey with nothing at all; then what differs. */
+export function snapshot(changes: Changes = {}): ApiKeySnapshot {
+  return {
+    object: object(),
+    self: { ...owner, deletingSince: undefined, rotateToken: undefined },
+    spec: keySpec(),
+    account,
+    target: { kind: "Absent" },
+    staging: { kind: "Absent" },
+    otherClaim: undefined,
+    held: undefined,
+    recovery: undefined,
+    rejection: undefined,
+    pendingRejection: undefined,
+    lastCheckTime: undefined,
+    regularCheckFrom: undefined,
+    vainAttempts: undefined,
+    unreadableResponse: undefined,
+    notKept: undefined,
+    rehearsal: undefined,
+    keysBeforeRestore: [],
+    lateKeys: [],
+    unsettledPeer: undefined,
+    isPlanned: false,
+    secretsAreWatched: false,
+    consumers: { mode: "none", known: undefined },
+    ...changes,
+    status: { ...noKeys, ...changes.status },
+  };
+}
+
+/** Key 1 is delivered and verified. */
+export function delivered(changes: Changes = {}): ApiKeySnapshot {
+  return snapshot({
+    target: holding(pair(1)),
+    ...changes,
+    status: { current: current(1), ...changes.status },
+  });
+}
+
+/** Cases by what is expected of them, as rows of a test: what is expected, the title of the case, the case. */
+export function rowsOf<T>(table: Readonly<Record<string, Readonly<Record<string, T>>>>) {
+  return Object.entries(table).flatMap(([expected, cases]) =>
+    Object.entries(cases).map(([title, each]) => [expected, title, each] as const),
+  );
+}
+
+/** Where a run has got to that has done this. */
+export function having(done: ApiKeyDone, world: ApiKeySnapshot): ApiKeyProgress {
+  return { snapshot: world, done };
+}
+
+export function progressOf(world: ApiKeySnapshot | ApiKeyProgress): ApiKeyProgress {
+  return "snapshot" in world ? world : having({}, world);
+}
+
+/** The whole status that a run which came to this reports. */
+export function reportedStatus(
+  world: ApiKeySnapshot | ApiKeyProgress,
+  outcome: Outcome,
+  reading: ClockReading,
+): ApiKeyStatus {
+  const [entry] = report(progressOf(world), outcome, reading, defaultTiming).objects;
+  if (entry === undefined) throw new Error("nothing is reported");
+  const suspended = entry.suspended ?? outcome.kind === "Suspended";
+  return JSON.parse(JSON.stringify(statusOf({ ...entry, suspended }, reading)));
+}
+
+/** The second look at the account's keys, with nothing of others in the way. */
+export function read(
+  keyIds: readonly string[] | undefined,
+  peers: Partial<SecondRead["peers"]> = {},
+): SecondRead {
+  return { keyIds, peers: { isConclusive: true, known: [], surplus: 0, inUse: [], ...peers } };
+}

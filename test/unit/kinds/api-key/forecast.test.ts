@@ -1,0 +1,121 @@
+/** IssuanceAllowed: what a run says about the next key. */
+import { expect, test } from "vitest";
+import { issuanceAllowed } from "../../../../src/kinds/api-key/rules/forecast.ts";
+import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
+import type { SecretView } from "../../../../src/kinds/api-key/secret/view.ts";
+import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
+import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
+import { account, at, delivered, holding, NOW, object, owner, pair, snapshot } from "./builders.ts";
+
+const rest = { kind: "Settled" } as const;
+const failed = {
+  kind: "Failed",
+  error: new Error("no"),
+  readiness: reconciling("Unavailable", "The console is down."),
+} as const;
+const readable = holding(pair(1));
+const immutable = {
+  ...readable,
+  secret: { ...("secret" in readable ? readable.secret : {}), immutable: true },
+} as SecretView;
+const unread: SecretView = { kind: "Unread", keyId: "sak_1", previousKeyId: undefined };
+const saying = (reason: string) => {
+  const status = { conditions: [{ type: "IssuanceAllowed", status: "False", reason }] };
+  return { object: { ...object(), status } as unknown as ApiKeySnapshot["object"] };
+};
+const stop = { reason: "SecretRejected", message: "It is so." };
+const refused = { from: 0, generation: 1, stop };
+const unknown = { from: 0, generation: undefined, stop: undefined };
+const limited = { ...account, namespaceIssues: { most: 1, count: 1 } };
+const waitingFor = (reason: string) => ({ account: reconciling(reason, "It is so.") });
+
+const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
+  ["a key at rest", delivered(), rest, "True Allowed"],
+  ["no key yet", snapshot(), rest, "True Allowed"],
+  ["a limit that ends with time", delivered({ account: limited }), rest, "True Allowed"],
+  ["an immutable Secret", delivered({ target: immutable }), rest, "False SecretImmutable"],
+  [
+    "a grant that forbids the lifetime",
+    delivered({ account: { ...account, maxExpiresInDays: 9 } }),
+    rest,
+    "False LifetimeNotGranted",
+  ],
+  [
+    "no account",
+    delivered(waitingFor("ServiceAccountNotFound")),
+    rest,
+    "False ServiceAccountNotFound",
+  ],
+  ["a suspended object", delivered(), { kind: "Suspended" }, "False Suspended"],
+  ["an object that is only planned for", delivered({ isPlanned: true }), rest, "False PlanOnly"],
+  [
+    "a connection that is not known yet",
+    delivered(waitingFor("ConnectionNotReady")),
+    rest,
+    "as before",
+  ],
+  [
+    "a connection whose login is refused",
+    delivered({ account: stalled("ConnectionNotReady", "It is so.") }),
+    rest,
+    "False ConnectionNotReady",
+  ],
+  ["a failed run", delivered({ target: immutable }), failed, "as before"],
+  ["a rehearsal that was refused", delivered({ rehearsal: refused }), rest, "False SecretRejected"],
+  ["that, and a failed run", delivered({ rehearsal: refused }), failed, "False SecretRejected"],
+  [
+    "a refusal before this process started",
+    delivered({ rehearsal: unknown, ...saying("SecretRejected") }),
+    rest,
+    "as before",
+  ],
+  [
+    "a rehearsal that has ended a refusal",
+    delivered({ rehearsal: { ...refused, stop: undefined }, ...saying("SecretRejected") }),
+    rest,
+    "True Allowed",
+  ],
+  [
+    "the claim of another ApiKey on the pending Secret",
+    delivered({ otherClaim: { apiKey: "other", secretName: "ci-next" } }),
+    rest,
+    "False SecretConflict",
+  ],
+  [
+    "a claim on a Secret that is its own",
+    delivered({ otherClaim: { apiKey: "other", secretName: "ci" } }),
+    rest,
+    "True Allowed",
+  ],
+  [
+    "an immutable Secret that was not read again",
+    delivered({ target: unread, ...saying("SecretImmutable") }),
+    rest,
+    "as before",
+  ],
+  [
+    "an unread Secret that was not immutable",
+    delivered({ target: unread, ...saying("Suspended") }),
+    rest,
+    "True Allowed",
+  ],
+  [
+    "a deletion",
+    delivered({ self: { ...owner, deletingSince: NOW, rotateToken: undefined } }),
+    rest,
+    "absent",
+  ],
+];
+
+test.each(
+  cases.map(([what, given, outcome, expected]) => [what, expected, given, outcome] as const),
+)("after %s, the forecast is %s", (_, expected, given, outcome) => {
+  const found = issuanceAllowed(given, outcome, at());
+  const said =
+    found === undefined
+      ? "as before"
+      : found.status === undefined
+        ? "absent"
+        : `${found.status} ${found.reason}`;
+  expect(said).toBe(expected);
+});

@@ -1,0 +1,205 @@
+/** Why a key is needed, and what forbids to issue it. */
+import { expect, test } from "vitest";
+import { blocks, nextVainAttempt } from "../../../../src/kinds/api-key/rules/blocks.ts";
+import { needs } from "../../../../src/kinds/api-key/rules/needs.ts";
+import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
+import { firstFinding } from "../../../../src/reconciler/rules/outcome.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../../../src/util/time.ts";
+import {
+  account,
+  at,
+  current,
+  delivered,
+  foreign,
+  holding,
+  keySpec,
+  NOW,
+  ofBot,
+  owner,
+  pair,
+  rowsOf,
+  snapshot,
+  superseded,
+  timing,
+} from "./builders.ts";
+
+const requested = { self: { ...owner, deletingSince: undefined, rotateToken: "now" } };
+const absent = { target: { kind: "Absent" } } as const;
+const torn = { target: { ...holding(pair(1)), pair: undefined } as never };
+const rejectedFor = (ms: number) => ({
+  rejection: { keyId: "sak_1", since: at().monotonic - ms },
+});
+/** Of key 1, that many days before it expires. */
+const daysLeft = (days: number) => ({
+  current: current(1, { issueTime: NOW - (90 - days) * DAY, expirationTime: NOW + days * DAY }),
+});
+const issues = (count: number, agoMs = 0, requested?: true) =>
+  Array.from({ length: count }, () => ({ time: NOW - agoMs, requested }));
+const issued = (count: number, agoMs = 0) => ({ status: { recentIssues: issues(count, agoMs) } });
+const orphan = (number: number, changes: object = {}) => ({
+  keyId: `sak_${number}`,
+  attemptId: `attempt-${number}`,
+  observedTime: NOW,
+  expirationTime: NOW + 90 * DAY,
+  late: undefined,
+  ...ofBot,
+  ...changes,
+});
+const orphans = (count: number, changes: object = {}) =>
+  Array.from({ length: count }, (_, index) => orphan(index + 1, changes));
+/** As many as may be alive, beside the key in use. */
+const alive = { superseded: [superseded(1), superseded(2)] };
+const disabled = {
+  superseded: alive.superseded.map((key) => ({ ...key, state: "Disabled" as const })),
+};
+/** As `count` attempts leave it, `seconds` after the last one. */
+const inVain = (count: number, seconds: number) => ({
+  vainAttempts: { count, closedAt: at().monotonic - seconds * SECOND },
+});
+const waiting = { kind: "Waiting", state: "Reconciling", reason: "NotFound", message: "" } as const;
+const adopting = keySpec({ secret: { onExisting: "Adopt" } });
+const reserved = { reservedMetadata: ["argocd.argoproj.io/secret-type"] };
+const limited = { account: { ...account, namespaceIssues: { most: 2, count: 2 } } };
+const why = { reason: "RotationDue", message: "Because." };
+
+test.each(
+  rowsOf<ApiKeySnapshot>({
+    none: {
+      "all is well": delivered(),
+      "a request that was answered": delivered({
+        ...requested,
+        status: { lastHandledRotateAt: "now" },
+      }),
+      "it was handled before the last one": delivered({
+        ...requested,
+        status: { lastHandledRotateAt: "then", earlierRotateRequests: ["before", "now"] },
+      }),
+      "it was refused just now": delivered(rejectedFor(MINUTE)),
+    },
+    NoKeyYet: { "a new object": snapshot() },
+    RotationRequested: { "a request": delivered(requested) },
+    RotationInterrupted: { "an old request": delivered({ status: { rotationPending: true } }) },
+    RotationDue: { "it is time": delivered({ status: daysLeft(29) }) },
+    KeyExpired: { "it has expired": delivered({ status: daysLeft(0) }) },
+    KeyRefused: { "the console has refused it for long": delivered(rejectedFor(2 * MINUTE)) },
+    SecretMissing: { "the Secret is gone": delivered(absent) },
+    SecretReplaced: { "the Secret is another's": delivered({ target: foreign() }) },
+    SecretEdited: {
+      "an edit broke the pair": delivered(torn),
+      "a superseded key was put back": delivered({
+        status: { current: current(2), superseded: [superseded(1)] },
+      }),
+      "a forgotten key was put back": delivered({ status: { current: current(2) } }),
+    },
+  }),
+)("what makes a key necessary: %s, if %s", (reason, _, world) => {
+  expect(firstFinding(needs, world, at(), timing)?.reason ?? "none").toBe(reason);
+});
+
+test.each(
+  rowsOf<ApiKeySnapshot>({
+    none: {
+      "nothing forbids it": snapshot(),
+      "a Secret that may be adopted": snapshot({ target: foreign(true, true), spec: adopting }),
+      "reserved metadata of a key in use": delivered(reserved),
+      "the day after the budget was used": snapshot(issued(4, DAY)),
+      "one key of the last 24 hours less than the budget": snapshot({
+        status: { recentIssues: [...issues(3, DAY - 1), ...issues(1, DAY)] },
+      }),
+      "requested rotations, however many": snapshot({
+        status: { recentIssues: [...issues(9, 0, true), ...issues(3)] },
+      }),
+      "late keys, however many": snapshot({ status: { orphaned: orphans(9, { late: true }) } }),
+      "some budget is left": snapshot(issued(3)),
+      "a request over the budget": snapshot({ ...issued(4), ...requested }),
+      "twenty seconds after two attempts in vain": snapshot(inVain(2, 20)),
+      "one attempt in vain": snapshot(inVain(1, 0)),
+      "five minutes after many attempts in vain": snapshot(inVain(9, 300)),
+      "a request after many attempts in vain": snapshot({ ...inVain(9, 0), ...requested }),
+      "one key less than too many": delivered({ status: { superseded: [superseded(2)] } }),
+      "disabled keys": delivered({ status: disabled }),
+      "a request with too many keys": delivered({ status: alive, ...requested }),
+      "the end is near": delivered({ status: { ...alive, ...daysLeft(1) } }),
+      "no key and many orphans": snapshot({ status: { orphaned: orphans(3) } }),
+      "too many keys and no Secret": delivered({ status: alive, ...absent }),
+      "too many keys and a refused one": delivered({ status: alive, ...rejectedFor(0) }),
+      "too many keys and an expired one": delivered({ status: { ...alive, ...daysLeft(0) } }),
+      "one attempt found several keys: others issued them": delivered({
+        status: { orphaned: orphans(3, { attemptId: "one" }) },
+      }),
+      "an orphan that has expired": delivered({
+        status: { orphaned: [orphan(2), orphan(1, { expirationTime: NOW })] },
+      }),
+    },
+    NotFound: { "no account": snapshot({ account: waiting }) },
+    SecretConflict: {
+      "a foreign Secret": snapshot({ target: foreign() }),
+      "a Secret that cannot be adopted": snapshot({ target: foreign(false, true), spec: adopting }),
+      "a Secret without its owner's consent": snapshot({ target: foreign(), spec: adopting }),
+      "a Secret with consent that nobody asked for": snapshot({ target: foreign(true, true) }),
+      "a foreign staging Secret": snapshot({ staging: foreign() }),
+    },
+    LifetimeNotGranted: {
+      "longer than granted": snapshot({ account: { ...account, maxExpiresInDays: 89 } }),
+    },
+    MetadataNotAllowed: { "metadata of another controller": snapshot(reserved) },
+    BudgetExceeded: {
+      "no budget is left": snapshot(issued(4, DAY - 1)),
+      "as many within 24 hours, in any order": snapshot({
+        status: { recentIssues: [...issues(1, DAY), ...issues(3, DAY - 1), ...issues(1)] },
+      }),
+    },
+    IssuanceFailing: {
+      "soon after two attempts in vain": snapshot(inVain(2, 19)),
+      "soon after many attempts in vain": snapshot(inVain(9, 299)),
+    },
+    TooManyLiveKeys: {
+      "too many keys": delivered({ status: alive }),
+      "two attempts have led to a key": delivered({ status: { orphaned: orphans(2) } }),
+    },
+    TooManyListedKeys: {
+      "a request without room in the status": delivered({
+        ...requested,
+        status: { orphaned: orphans(900) },
+      }),
+      "no room for another superseded key": delivered({
+        ...requested,
+        status: { superseded: Array.from({ length: 900 }, (_, index) => superseded(index + 2)) },
+      }),
+    },
+    NamespaceBudgetExceeded: { "a request over the grant": snapshot({ ...limited, ...requested }) },
+    WaitingForPeer: { "a peer is issuing": snapshot({ unsettledPeer: "other" }) },
+  }),
+)("what forbids to issue a key: %s, if %s", (reason, _, world) => {
+  expect(firstFinding(blocks, world, at(), why)?.reason ?? "none").toBe(reason);
+});
+
+test("a block says what to do and until when", () => {
+  expect(firstFinding(blocks, snapshot(issued(4)), at(), why)).toEqual({
+    kind: "Waiting",
+    condition: "IssuanceAllowed",
+    reason: "BudgetExceeded",
+    message:
+      "Because. But the keys issued since 2026-01-10T00:00:00Z have reached the limit of maxIssuesPerDay (4); the next key can follow at 2026-01-11T00:00:00Z, or when you set the annotation iam-operator.io/rotate-requested-at.",
+    state: "Reconciling",
+    afterMs: DAY,
+  });
+});
+
+const LABEL = "kubectl label secret -n team-a ci iam-operator.io/api-key=ci";
+const ADOPT = "set spec.secret.onExisting: Adopt";
+test.each([
+  ["both steps", snapshot({ target: foreign() }), `${LABEL}, and ${ADOPT}`],
+  ["the label, if the ApiKey asks for it", snapshot({ target: foreign(), spec: adopting }), LABEL],
+  ["the field, if the Secret is labelled", snapshot({ target: foreign(true, true) }), ADOPT],
+])("a Secret in the way can be adopted: the message asks for %s", (_, world, steps) => {
+  expect(firstFinding(blocks, world, at(), why)?.message).toBe(
+    `Secret ci exists and is not this ApiKey's: it lacks the label iam-operator.io/api-key: ci. Create this ApiKey again with another spec.secret.name; or let the operator overwrite the Secret: ${steps}.`,
+  );
+});
+
+test("attempts in vain are counted in a row while they are less than an hour apart", () => {
+  const first = nextVainAttempt(undefined, 0);
+  const second = nextVainAttempt(first, HOUR - 1);
+  expect([first.count, second.count, nextVainAttempt(second, 3 * HOUR).count]).toEqual([1, 2, 1]);
+});

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import {
+  keyInList,
+  listedKeys,
+  stateInList,
+} from "../../../../src/kinds/api-key/rules/listed-keys.ts";
+import type { SupersededKey } from "../../../../src/kinds/api-key/rules/status.ts";
+import { MINUTE } from "../../../../src/util/time.ts";
+import { superseded } from "./builders.ts";
+
+type State = SupersededKey["state"];
+
+const ENDED = 1_700_000_000_000;
+const live = { liveKeyIds: ["sak_1"] };
+const withStates = { ...live, listsKeyStates: true, lastKeyListTime: ENDED + MINUTE };
+const inactive = { liveKeyIds: ["sak_2"], inactiveKeyIds: ["sak_1"] };
+
+test.each<[State, object, State]>([
+  ["Live", live, "Live"],
+  ["Live", inactive, "Inactive"],
+  ["Live", { liveKeyIds: ["sak_2"] }, "Live"],
+  ["Live", {}, "Live"],
+  ["Inactive", live, "Live"],
+  ["Inactive", inactive, "Inactive"],
+  ["Inactive", { liveKeyIds: [] }, "Inactive"],
+  ["Inactive", {}, "Inactive"],
+  ["Disabled", live, "Disabled"],
+  ["Disabled", inactive, "Disabled"],
+  ["Deleted", live, "Deleted"],
+  ["Expired", live, "Expired"],
+  ["Expired", withStates, "Expired"],
+  // A list that may be older than the end of the key proves nothing.
+  ["Disabled", { ...withStates, lastKeyListTime: ENDED + MINUTE - 1 }, "Disabled"],
+  ["Disabled", withStates, "Live"],
+  ["Disabled", { ...withStates, listsKeyStates: false }, "Disabled"],
+  ["Deleted", { ...withStates, lastKeyListTime: ENDED + MINUTE - 1 }, "Deleted"],
+  ["Deleted", withStates, "Live"],
+  ["Deleted", { ...withStates, ...inactive }, "Deleted"],
+  ["Unknown", withStates, "Live"],
+  ["Unknown", { ...withStates, listsKeyStates: false }, "Unknown"],
+  ["Unknown", inactive, "Disabled"],
+  ["Unknown", { ...withStates, liveKeyIds: ["sak_2"] }, "Unknown"],
+])("a superseded key in state %s with the list %o is %s", (state, list, expected) => {
+  const key = { keyId: "sak_1", state, stateTime: ENDED } as const;
+  expect(stateInList(key, listedKeys(list))).toBe(expected);
+});
+
+test.each(["Deleted", "Unknown"] as const)(
+  "a key after deleteKey in state %s is Live again if any later list has it, and is ended again",
+  (state) => {
+    const key = superseded(1, { state, answeredCall: "deleteKey", stateTime: ENDED });
+    const listed = listedKeys({ ...withStates, listsKeyStates: false });
+    const expected = { ...key, state: "Live", answeredCall: undefined, stateTime: undefined };
+    expect(keyInList(key, listed)).toEqual(expected);
+  },
+);

@@ -1,0 +1,391 @@
+import { describe, expect, test } from "vitest";
+import type { IssueCoordination } from "../../../../src/kinds/api-key/attempts.ts";
+import { nextOfDeletion } from "../../../../src/kinds/api-key/rules/deletion.ts";
+import { next } from "../../../../src/kinds/api-key/rules/next.ts";
+import type {
+  ApiKeyDone,
+  ApiKeyKind,
+  ApiKeyProgress,
+  ApiKeySnapshot,
+  Rehearsal,
+  SecondRead,
+} from "../../../../src/kinds/api-key/rules/snapshot.ts";
+import { apiKeySteps } from "../../../../src/kinds/api-key/steps/steps.ts";
+import type { ClockReading } from "../../../../src/reconciler/clock-reading.ts";
+import type { KindController } from "../../../../src/reconciler/kind-controller.ts";
+import { nextStep } from "../../../../src/reconciler/rules/next-step.ts";
+import { DAY, HOUR } from "../../../../src/util/time.ts";
+import { blockedSince } from "../blocked-cleanup.ts";
+import {
+  account,
+  at,
+  current,
+  delivered,
+  foreign,
+  having,
+  holding,
+  keySpec,
+  NOW,
+  object,
+  ofBot,
+  openAttempt,
+  owner,
+  pair,
+  progressOf,
+  read,
+  rowsOf,
+  snapshot,
+  staged,
+  superseded,
+  timing,
+} from "./builders.ts";
+
+type World = ApiKeySnapshot | ApiKeyProgress;
+type Changes = Parameters<typeof snapshot>[0];
+
+const step = (world: World) => next(progressOf(world), at(), timing);
+const { monotonic: justNow } = at();
+const refusedWrite = { reason: "SecretRejected", message: "It is so." };
+const rehearsedAgo = (ms: number, changes: Partial<Rehearsal> = {}) => ({
+  rehearsal: { from: justNow - ms, generation: 1, stop: undefined, ...changes },
+});
+const held = { attemptId: "a1", pair: pair(2) };
+const suspended = keySpec({ suspend: true });
+const otherTemplate = keySpec({ secret: { data: { all: "${keyId}:${secret}" } } });
+const one = staged(pair(1));
+const two = staged(pair(2));
+const edited = { ...one, pair: undefined } as never;
+const noted: ApiKeyDone = { hasNotedStaged: true };
+const prechecked: ApiKeyDone = { precheck: { knownKeyIds: [] } };
+const judged = (number: number, verdict = true): ApiKeyDone => ({
+  verdicts: new Map([[`sak_${number}`, verdict]]),
+});
+const waiting = {
+  kind: "Waiting",
+  state: "Reconciling",
+  reason: "ServiceAccountNotReady",
+  message: "wait",
+} as const;
+/** With an attempt to issue key 1 that may have succeeded. */
+const trying = (changes: Changes = {}) =>
+  snapshot({ ...changes, status: { attempt: openAttempt(1), ...changes.status } });
+const since = (monotonic: number) => ({ recovery: { attemptId: "a1", since: monotonic } });
+const recovery = { attemptId: "a1", since: 0, firstRead: { at: 0, keyIds: ["sak_old"] } };
+const lost = (revision: number) => ({
+  keyId: `sak_${revision}`,
+  attemptId: "unknown",
+  observedTime: NOW,
+  expirationTime: NOW + 10 * DAY,
+  late: undefined,
+  ...ofBot,
+});
+const manyLost = Array.from({ length: 500 }, (_, index) => lost(index + 10));
+const late = { keyId: "sak_9", attemptId: "a9" };
+const due = { current: current(1, { issueTime: NOW - 80 * DAY, expirationTime: NOW + 10 * DAY }) };
+const unverified = (revision: number) => ({
+  current: current(revision, { verificationTime: undefined }),
+});
+
+test.each(
+  rowsOf<World>({
+    StagePair: {
+      "a pair in memory": snapshot({ held }),
+      "a pair in memory though suspended": snapshot({ held, spec: suspended }),
+    },
+    DeleteStaging: {
+      "a pair in memory, and an old staging Secret is back": delivered({ held, staging: one }),
+      "a staged pair that is in use": delivered({ staging: one }),
+      "an edited staging Secret and an open attempt": trying({ staging: edited }),
+    },
+    Precheck: {
+      "nothing at all": snapshot(),
+      "a key due for renewal": delivered({ status: due }),
+    },
+    Rehearse: {
+      "a day after the last rehearsal": delivered(rehearsedAgo(DAY)),
+      "an hour after a refusal": delivered(rehearsedAgo(HOUR, { stop: refusedWrite })),
+      "a refusal of another spec": delivered(
+        rehearsedAgo(0, { stop: refusedWrite, generation: 7 }),
+      ),
+    },
+    QueueForAccount: {
+      "an unexplained attempt of another ApiKey": snapshot({ unsettledPeer: "b" }),
+    },
+    ReadTarget: {
+      "a Secret that the watch does not list": snapshot({ target: { kind: "Unlisted" } }),
+    },
+    RecordIntent: { "all is checked": having(prechecked, snapshot()) },
+    IssueKey: { "the intent of this run": having({ intentRecorded: "a1" }, trying()) },
+    StartRecovery: {
+      "an intent of another run": trying(),
+      "the recovery of another attempt": trying({ recovery: { attemptId: "a0", since: 0 } }),
+      "an open attempt, and a superseded key dressed as its pair": snapshot({
+        status: { attempt: openAttempt(3), current: current(2), superseded: [superseded(1)] },
+        target: holding({ ...pair(1), revision: 3 }),
+      }),
+      "a late key of the open attempt": trying({ lateKeys: [{ ...late, attemptId: "a1" }] }),
+    },
+    ReadUnexplainedKeys: { "an open attempt after the time-out": trying(since(985_000)) },
+    NoteStaged: {
+      "a held pair that is staged": snapshot({ held, staging: two }),
+      "the attempt's pair is staged": trying({ staging: one }),
+    },
+    VerifyPair: {
+      "the attempt's pair is staged and noted": having(noted, trying({ staging: one })),
+      "a staged pair": snapshot({ staging: one }),
+      "a key that was never tried": delivered({ status: unverified(1) }),
+    },
+    SwitchSecret: {
+      "a staged pair that is accepted": having(judged(1), snapshot({ staging: one })),
+    },
+    CommitKey: {
+      "the attempt's pair is delivered": trying({ target: holding(pair(1)) }),
+    },
+    RebuildStatus: {
+      "a pair of no status is delivered": snapshot({ target: holding(pair(1)) }),
+      "a late key that is in the Secret": snapshot({
+        target: holding(pair(1)),
+        lateKeys: [{ ...late, keyId: "sak_1" }],
+      }),
+    },
+    ListKeysBeforeRestore: {
+      "a key that nothing stored knows": snapshot({ keysBeforeRestore: [lost(1)] }),
+    },
+    ListLateKeys: { "a key that appeared late": delivered({ lateKeys: [late] }) },
+    ListUnlistedKey: {
+      "an older staged pair that no status lists": delivered({
+        target: holding(pair(3)),
+        staging: two,
+        status: { current: current(3) },
+      }),
+    },
+    RenderSecret: {
+      "a template that changed": delivered({ spec: otherTemplate }),
+      "an open attempt and the old key dressed as its pair": having(
+        prechecked,
+        trying({ target: holding(pair(1)), ...since(justNow), status: due }),
+      ),
+    },
+    Waiting: {
+      queued: having({ isQueued: true }, snapshot({ unsettledPeer: "b" })),
+      "an intent of another run whose recovery has started": trying(since(justNow)),
+      "an open attempt whose time has not come": trying(since(999_999)),
+      "an open attempt of a console with longer time-outs": trying({
+        ...since(985_000),
+        account: { ...account, callTimeoutMs: 60_000 },
+      }),
+      "a staged pair that is refused": having(judged(1, false), snapshot({ staging: one })),
+      "a staged pair and a foreign target": having(
+        judged(1),
+        snapshot({ staging: one, target: foreign() }),
+      ),
+      "a staged pair and no account": having(
+        judged(1),
+        snapshot({ staging: one, account: waiting }),
+      ),
+    },
+    Settled: {
+      "a key in use": delivered(),
+      "a rehearsal of today": delivered(rehearsedAgo(DAY - 1)),
+      "a refusal of this hour": delivered(rehearsedAgo(HOUR - 1, { stop: refusedWrite })),
+      "a rehearsal of this run": having({ isRehearsed: true }, delivered(rehearsedAgo(DAY))),
+      "a key in the Secret that the status forgot": delivered({ keysBeforeRestore: [lost(1)] }),
+      "a late key that another run may list": having(
+        { defersLateKeys: true },
+        delivered({ lateKeys: [late] }),
+      ),
+      "late keys without end": delivered({ lateKeys: [late], status: { orphaned: manyLost } }),
+    },
+  }),
+)("the next step is %s: %s", (kind, _, world) => {
+  expect(step(world).kind).toBe(kind);
+});
+
+test("a clock that was set back delays no try", () => {
+  const world = delivered({ status: unverified(1), lastCheckTime: NOW + DAY });
+  expect(step(world).kind).toBe("VerifyPair");
+});
+
+describe("keys that the console lists after an attempt", () => {
+  const inUse = trying({
+    target: holding(pair(1)),
+    recovery: { ...recovery, firstRead: { at: 0, keyIds: [] } },
+    status: { current: current(1), attempt: openAttempt(2) },
+  });
+  const withCurrent = (changes: object): ApiKeySnapshot => ({
+    ...inUse,
+    status: { ...inUse.status, current: current(1, changes) },
+  });
+  const none = trying({ recovery: { ...recovery, firstRead: { at: 0, keyIds: [] } } });
+  const first = trying({ recovery });
+  const rotated = trying({ recovery, status: { superseded: [superseded(1)] } });
+  const listsNone = trying({
+    recovery,
+    status: { attempt: { ...openAttempt(1), knownKeyIds: undefined } },
+  });
+  const rejected = { ...inUse, rejection: { keyId: "sak_1", since: justNow } };
+
+  test.each<[string, ApiKeySnapshot, SecondRead, readonly (string | undefined)[], boolean?]>([
+    [
+      "known before, of peers, or listed already",
+      rotated,
+      read(["sak_old", "sak_1", "sak_lost", "sak_peer"], { known: ["sak_peer"] }),
+      ["sak_lost"],
+    ],
+    ["none but a known one", rotated, read(["sak_old"]), []],
+    ["listed by another", first, read(["sak_x"], { known: ["sak_x"], surplus: 1 }), [], false],
+    ["no list", listsNone, read(undefined), [undefined]],
+    ["lacking the key in use", inUse, read([]), [undefined]],
+    ["lacking a peer's", none, read([], { inUse: ["sak_peer"] }), [undefined]],
+    ["lacking none", none, read([]), []],
+    ["lacking one never accepted", withCurrent({ verificationTime: undefined }), read([]), []],
+    ["lacking an expired one", withCurrent({ expirationTime: NOW }), read([]), []],
+    ["lacking one that the console refuses", rejected, read([]), []],
+    ["lacking it in one of two lists", inUse, read(["sak_1"]), []],
+    ["an unknown one instead of the key in use", inUse, read(["sak_lost"]), ["sak_lost"]],
+  ])("%s", (_, world, secondRead, keyIds, refund = keyIds.length === 0) => {
+    const orphans = keyIds.map((keyId) => ({ keyId, attemptId: "a1" }));
+    const closing = { kind: "CloseAttempt", refund, orphans };
+    expect(step(having({ secondRead }, world))).toMatchObject(closing);
+  });
+
+  test("prove nothing while one of them may be of another ApiKey", () => {
+    const secondRead = read(["sak_lost"], { isConclusive: false });
+    const recovering = { kind: "Waiting", reason: "Recovering" };
+    expect(step(having({ secondRead }, first))).toMatchObject(recovering);
+  });
+});
+
+describe("an old key", () => {
+  const ending = { ...account, canDisableKeys: true, canDeleteKeys: true };
+  const onlyDeletes = { ...ending, canDisableKeys: false };
+  /** Key 2 is in use, and the overlap with key 1 was over long ago. */
+  const rotated = ({ status, ...changes }: Changes = {}, old: object = {}) =>
+    delivered({
+      account: ending,
+      target: holding(pair(2)),
+      ...changes,
+      status: {
+        current: current(2),
+        superseded: [superseded(1, { supersededTime: NOW - 2 * DAY, ...old })],
+        ...status,
+      },
+    });
+  const rejection = { keyId: "sak_2", since: justNow };
+  /** So that nothing is issued in place of what is missing. */
+  const recentIssues = Array(9).fill({ time: NOW, requested: undefined });
+  const absent = { kind: "Absent" } as const;
+  const unknownAfter = (answeredCall: string) => ({ state: "Unknown", answeredCall });
+  const disabledAfterDelete = { state: "Disabled", answeredCall: "deleteKey" };
+
+  test.each<[string, string, ApiKeySnapshot]>([
+    ["DisableKey", "after the overlap", rotated()],
+    ["DeleteKey", "that is disabled", rotated({}, { state: "Disabled" })],
+    ["DeleteKey", "that cannot be disabled", rotated({ account: onlyDeletes })],
+    ["DeleteKey", "of an unknown state after disableKey", rotated({}, unknownAfter("disableKey"))],
+    ["DisableKey", "that works after all", rotated({}, { answeredCall: "deleteKey" })],
+  ])("%s: %s, once the console has accepted the key in use again", (kind, _, world) => {
+    expect(step(world)).toEqual({ kind: "VerifyPair", pair: pair(2) });
+    expect(step(having(judged(2), world))).toEqual({ kind, keyId: "sak_1" });
+    const refused = { ...world, rejection, lastCheckTime: NOW };
+    const held = { kind: "Waiting", reason: "KeyRefused" };
+    for (const done of [{}, judged(2, false)])
+      expect(step(having(done, refused))).toMatchObject(held);
+  });
+
+  test.each<[string, ApiKeySnapshot]>([
+    ["the overlap lasts", rotated({}, { supersededTime: NOW - 23 * HOUR })],
+    ["the new key was never accepted", rotated({ status: unverified(2) })],
+    ["the Secret holds it", rotated({ target: holding(pair(1)), status: { recentIssues } })],
+    ["the Secret is gone", rotated({ target: absent, status: { recentIssues } })],
+    ["the connection names no calls for it", rotated({ account })],
+    ["it is deleted", rotated({}, { state: "Deleted" })],
+    ["the answer to its deletion is believed", rotated({}, unknownAfter("deleteKey"))],
+    ["it is disabled and deleteKey was answered", rotated({}, disabledAfterDelete)],
+    ["it has expired", rotated({}, { supersededTime: NOW - 60 * DAY, expirationTime: NOW })],
+  ])("is left alone while %s", (_, world) => {
+    for (const done of [{}, judged(2)])
+      expect(step(having(done, world)).kind).not.toMatch(/DisableKey|DeleteKey/);
+  });
+
+  test("is not ended while only an answer that any gateway gives shows that the new key works", () => {
+    const letIn = new Set(["sak_2"]);
+    const found = step(having({ ...judged(2), letIn }, rotated()));
+    expect(found).toMatchObject({ kind: "Failing", error: { code: "MalformedResponse" } });
+    expect(step(having({ ...judged(2), letIn: new Set(["sak_1"]) }, rotated()))).toEqual({
+      kind: "DisableKey",
+      keyId: "sak_1",
+    });
+  });
+});
+
+const kind = {
+  next: (progress: ApiKeyProgress, reading: ClockReading) => next(progress, reading, timing),
+  nextOfDeletion: (progress: ApiKeyProgress, reading: ClockReading) =>
+    nextOfDeletion(progress, reading, timing),
+  steps: apiKeySteps({} as IssueCoordination),
+} as unknown as KindController<ApiKeyKind>;
+const deleting = {
+  ...object(),
+  metadata: { ...object().metadata, deletionTimestamp: "2026-01-10T00:00:00Z" },
+};
+
+test.each(
+  rowsOf<World>({
+    Suspended: {
+      "nothing is issued": snapshot(),
+      "nothing is renewed": delivered({ status: due }),
+      "a staged pair is not tried": having(noted, snapshot({ staging: two })),
+    },
+    StagePair: { "a pair in memory is written": snapshot({ held }) },
+    NoteStaged: { "a staged pair is noted": snapshot({ held, staging: two }) },
+    StartRecovery: { "an open attempt is given time": trying() },
+    Waiting: { "the deletion waits": delivered({ object: deleting, held }) },
+  }),
+)("the next step of a suspended ApiKey is %s: %s", (expected, _, world) => {
+  expect(nextStep(kind, progressOf(world), suspended, at()).kind).toBe(expected);
+});
+
+const gone = { self: { ...owner, deletingSince: NOW - DAY, rotateToken: undefined } };
+const tooLong = {
+  ...gone,
+  object: blockedSince(object(), NOW - timing.deletionPatienceMs),
+};
+const disabling = { ...account, canDisableKeys: true };
+const retained = keySpec({ secret: { deletionPolicy: "Retain" } });
+
+test.each(
+  rowsOf<World>({
+    ListUnlistedKey: {
+      "a pair in memory": delivered({ ...gone, held }),
+      "a staged pair": delivered({ ...gone, staging: two }),
+    },
+    DisableKey: { "there is a call for it": delivered({ ...gone, account: disabling }) },
+    Released: {
+      "its Secret is retained": delivered({ ...gone, account: disabling, spec: retained }),
+      "a foreign Secret": snapshot({
+        ...gone,
+        target: foreign(),
+        status: { current: current(1) },
+      }),
+    },
+    DeleteTarget: {
+      "its Secret": delivered(gone),
+      "its key cannot be ended for too long": delivered({ ...tooLong, account: disabling }),
+    },
+    StartRecovery: { "an open attempt": trying(gone) },
+    Waiting: { "an attempt in recovery": trying({ ...gone, ...since(justNow) }) },
+    NoteStaged: { "a staged pair of an open attempt": trying({ ...gone, staging: one }) },
+    CloseAttempt: { "an open attempt for too long": trying(tooLong) },
+  }),
+)("the next step of a deleted ApiKey is %s: %s", (expected, _, world) => {
+  expect(nextOfDeletion(progressOf(world), at(), timing).kind).toBe(expected);
+});
+
+test("the last event of a deleted ApiKey names the keys that no read has shown as ended", () => {
+  const states = ["Live", "Inactive", "Disabled", "Deleted", "Unknown"] as const;
+  const status = { superseded: states.map((state, index) => superseded(index + 1, { state })) };
+  const released = nextOfDeletion(progressOf(snapshot({ ...gone, status })), at(), timing);
+  const note = expect.stringMatching(/: sak_1, sak_5\.$/);
+  expect(released).toMatchObject({ events: [{ reason: "KeysNotRevoked", note }] });
+});

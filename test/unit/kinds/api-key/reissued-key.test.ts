@@ -1,0 +1,71 @@
+/** The console answers issueKey with the ID of a key that the ApiKey already has. */
+import { expect, test } from "vitest";
+import { next } from "../../../../src/kinds/api-key/rules/next.ts";
+import { verdictKey } from "../../../../src/kinds/api-key/rules/verification.ts";
+import { Redacted } from "../../../../src/util/redacted.ts";
+import { DAY, HOUR } from "../../../../src/util/time.ts";
+import {
+  account,
+  at,
+  current,
+  delivered,
+  holding,
+  NOW,
+  openAttempt,
+  pair,
+  staged,
+  superseded,
+  timing,
+} from "./builders.ts";
+
+const secret = new Redacted("n".repeat(43));
+const reissue = (of: number, revision: number) => ({
+  ...pair(of),
+  secret,
+  issueTime: NOW,
+  revision,
+});
+
+test("a superseded key is not ended while its new pair waits for the console", () => {
+  const old = superseded(1, { supersededTime: NOW - 2 * DAY });
+  const snapshot = delivered({
+    account: { ...account, canDisableKeys: true },
+    target: holding(pair(2)),
+    status: { current: current(2), superseded: [old], attempt: openAttempt(3) },
+  });
+  const done = { verdicts: new Map([["sak_2", true]]) };
+  const waiting = { ...snapshot, staging: staged(reissue(1, 3)) };
+  const rejected = {
+    hasNotedStaged: true,
+    verdicts: new Map([...done.verdicts, ["sak_1", false]]),
+  };
+  expect(next({ snapshot: waiting, done: rejected }, at(HOUR), timing)).toMatchObject({
+    reason: "Verifying",
+  });
+  const idle = { ...snapshot, status: { ...snapshot.status, attempt: undefined } };
+  expect(next({ snapshot: idle, done }, at(HOUR), timing)).toMatchObject({ kind: "DisableKey" });
+});
+
+test("the verdict on the pair in use says nothing about a new pair with the same key ID", () => {
+  const snapshot = delivered({
+    staging: staged(reissue(1, 2)),
+    status: { current: current(1), attempt: openAttempt(2) },
+  });
+  const done = { hasNotedStaged: true, verdicts: new Map([["sak_1", false]]) };
+  expect(next({ snapshot, done }, at(), timing)).toMatchObject({ kind: "VerifyPair" });
+});
+
+test.each([
+  ["an earlier key stays for the overlap", pair(1), pair(1)],
+  ["the earlier secret of the same key is not kept", { ...pair(2), revision: 1 }, undefined],
+])("when a new pair is switched to, %s", (_, before, previous) => {
+  const snapshot = delivered({
+    target: holding(before),
+    staging: staged(reissue(2, 2)),
+    status: { current: current(1, { keyId: before.keyId }), attempt: openAttempt(2) },
+  });
+  const verdicts = new Map([[verdictKey(reissue(2, 2), snapshot), true]]);
+  const step = next({ snapshot, done: { hasNotedStaged: true, verdicts } }, at(), timing);
+  expect(step).toMatchObject({ kind: "SwitchSecret" });
+  expect(step).toHaveProperty("previous", previous);
+});

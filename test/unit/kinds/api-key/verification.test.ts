@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+import { report } from "../../../../src/kinds/api-key/rules/report.ts";
+import type { ReadyAccount } from "../../../../src/kinds/api-key/rules/snapshot.ts";
+import {
+  deletedAccount,
+  inactiveAccount,
+} from "../../../../src/kinds/api-key/rules/unusable-account.ts";
+import {
+  nextCheckMs,
+  replacedInMs,
+  verifyCurrent,
+} from "../../../../src/kinds/api-key/rules/verification.ts";
+import { HOUR, MINUTE, SECOND } from "../../../../src/util/time.ts";
+import { account, at as clockAt, delivered, NOW, snapshot, timing } from "./builders.ts";
+
+const at = clockAt();
+const rest = { kind: "Settled" } as const;
+const blind = { account: { ...account, listsKeyStates: false } };
+
+function listing(changes: Partial<ReadyAccount>) {
+  return { account: { ...account, lastKeyListTime: NOW + SECOND, ...changes } };
+}
+
+describe("the key in use is checked next", () => {
+  test.each<[string, Parameters<typeof delivered>[0], number | undefined]>([
+    ["never if a list shows it as active", listing({ liveKeyIds: ["sak_1"] }), undefined],
+    ["at once if a newer list lacks it", listing({ liveKeyIds: [] }), 0],
+    [
+      "at once if a newer list shows it as inactive",
+      listing({ liveKeyIds: [], inactiveKeyIds: ["sak_1"] }),
+      0,
+    ],
+    [
+      "within an hour if no list shows its state",
+      { ...blind, regularCheckFrom: at.monotonic - HOUR },
+      0,
+    ],
+  ])("%s", (_, changes, expected) => {
+    expect(nextCheckMs(delivered(changes), at, timing)).toBe(expected);
+  });
+
+  test("between 30 and 60 minutes after the start of the process or the last check", () => {
+    const [first, later] = [undefined, at.monotonic - 10 * MINUTE].map((regularCheckFrom) =>
+      nextCheckMs(delivered({ ...blind, regularCheckFrom }), at, timing),
+    );
+    expect(first).toBeGreaterThanOrEqual(HOUR / 2);
+    expect(first).toBeLessThanOrEqual(HOUR);
+    expect(later).toBe((first ?? 0) - 10 * MINUTE);
+  });
+});
+
+describe("what a report remembers", () => {
+  const remembered = (changes: Parameters<typeof delivered>[0]) =>
+    report({ snapshot: delivered(changes), done: {} }, rest, at, timing).state?.regularCheckFrom;
+
+  test("the first run, if no list shows the state of the key", () => {
+    expect(remembered(blind)).toBe(at.monotonic);
+  });
+
+  test("nothing more, otherwise", () => {
+    expect(remembered({})).toBeUndefined();
+    expect(remembered({ ...blind, regularCheckFrom: 1 })).toBeUndefined();
+    const none = { snapshot: snapshot(blind), done: {} };
+    expect(report(none, rest, at, timing).state).toBeUndefined();
+  });
+});
+
+test("a rejected key that a list shows as inactive is replaced after 30 seconds", () => {
+  const rejection = { keyId: "sak_1", since: at.monotonic };
+  const listed = listing({ liveKeyIds: [], inactiveKeyIds: ["sak_1"] });
+  const rejected = delivered({ ...listed, rejection, lastCheckTime: NOW });
+  expect(replacedInMs(rejected, at, timing)).toBe(30 * SECOND);
+  const step = verifyCurrent({ snapshot: rejected, done: {} }, at, timing);
+  expect(step).toMatchObject({ reason: "KeyRefused" });
+  expect("message" in (step ?? {}) && step).toMatchObject({
+    message: expect.stringContaining("lists it as inactive or expired"),
+  });
+});
+
+test.each([
+  ["deleted", deletedAccount("sa-1")],
+  ["inactive", inactiveAccount("sa-1", "inactive")],
+])("a key of an account that is %s is not Ready, whatever else is so", (_, unusable) => {
+  const { message } = unusable;
+  const readiness = report(
+    { snapshot: delivered({ account: unusable }), done: {} },
+    rest,
+    at,
+    timing,
+  ).objects[0]?.readiness;
+  expect(readiness).toEqual({ state: "Reconciling", reason: "ServiceAccountNotReady", message });
+});

@@ -1,0 +1,135 @@
+/** A console that does not answer: noticed by the calls that are made anyway, said once, and over with the first answer. */
+import { describe, expect, test } from "vitest";
+import { clientSettings } from "../../../../src/connections/client-settings.ts";
+import type { IamClient } from "../../../../src/console/client/client.ts";
+import { authentication } from "../../../../src/kinds/connection/rules/authentication.ts";
+import { next } from "../../../../src/kinds/connection/rules/next.ts";
+import { report } from "../../../../src/kinds/connection/rules/report.ts";
+import type {
+  ConnectionDone,
+  ConnectionSnapshot,
+} from "../../../../src/kinds/connection/rules/snapshot.ts";
+import { createSessions } from "../../../../src/kinds/connection/sessions.ts";
+import { conditionEvents } from "../../../../src/reconciler/rules/condition-events.ts";
+import { statusOf } from "../../../../src/reconciler/rules/report.ts";
+import { clusterConnectionType } from "../../../../src/resources/resource-types.ts";
+import { silentLog } from "../../../../src/util/log.ts";
+import { DAY, MINUTE, SECOND } from "../../../../src/util/time.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { at, credentials, NOW, snapshot } from "./snapshot.ts";
+import { connectionSpec } from "./specs.ts";
+
+const KEY = "ClusterConnection/default";
+const spec = connectionSpec();
+const identity = { uid: "u", spec: "", material: "" };
+
+function world() {
+  const clock = createFakeClock();
+  const told: string[] = [];
+  let answer: (code: string) => void = () => undefined;
+  const sessions = createSessions({
+    createClient: (_, __, { onRequest }) => {
+      answer = onRequest;
+      return { close: async () => undefined } as unknown as IamClient;
+    },
+    clock,
+    log: silentLog,
+  });
+  sessions.onOutage((key) => told.push(`${key} ${sessions.outageOf(key)?.code ?? "answers"}`));
+  const client = sessions.prepare(KEY, clientSettings(spec, { credentials }));
+  sessions.put(KEY, { identity, client, usable: true, reason: "" });
+  return { clock, told, sessions, answer: (code: string) => answer(code) };
+}
+
+describe("calls that fail", () => {
+  test("for fifteen seconds without an answer in between are an outage, told once", async () => {
+    const { clock, told, answer, sessions } = world();
+    const since = clock.now();
+    for (let second = 0; second < 60; second += 1) {
+      answer(second % 2 === 0 ? "503" : "Timeout");
+      if (second < 15) expect(told).toEqual([]);
+      await clock.advance(SECOND);
+    }
+    expect(told).toEqual([`${KEY} Timeout`]);
+    expect(sessions.outageOf(KEY)?.since).toBe(since);
+    answer("401");
+    answer("200");
+    expect(told).toEqual([`${KEY} Timeout`, `${KEY} answers`]);
+  });
+
+  test("are an outage when they have lasted, whatever the wall clock says", async () => {
+    const { clock, told, answer, sessions } = world();
+    answer("503");
+    clock.jump(DAY);
+    answer("503");
+    expect(told).toEqual([]);
+    clock.jump(-2 * DAY);
+    await clock.advance(15 * SECOND);
+    answer("503");
+    expect(told).toEqual([`${KEY} 503`]);
+    expect(sessions.outageOf(KEY)?.since).toBe(clock.now() - 15 * SECOND);
+  });
+
+  test.each(["200", "403", "429", "404"])("with %s in between are none", async (code) => {
+    const { clock, told, answer } = world();
+    for (let second = 0; second < 60; second += 1) {
+      answer(second % 10 === 9 ? code : "502");
+      await clock.advance(SECOND);
+    }
+    expect(told).toEqual([]);
+  });
+
+  test("of a client that was replaced say nothing", async () => {
+    const { clock, told, answer, sessions } = world();
+    const client = sessions.prepare(KEY, clientSettings(spec, { credentials }));
+    sessions.put(KEY, { identity, client, usable: true, reason: "" });
+    await clock.advance(MINUTE);
+    answer("200");
+    expect(told).toEqual([]);
+  });
+});
+
+describe("a connection during an outage", () => {
+  const seen = (waiting: number | undefined): ConnectionSnapshot => ({
+    ...snapshot,
+    outage: waiting === undefined ? undefined : { since: NOW - MINUTE, code: "503", waiting },
+  });
+  const accepted: ConnectionDone = { login: { kind: "Accepted", isNew: false } };
+  const reportOf = (snapshot: ConnectionSnapshot, done: ConnectionDone) => {
+    const step = next({ snapshot, done }, at);
+    if (step.kind !== "Waiting" && step.kind !== "Settled") throw new Error(step.kind);
+    const type = clusterConnectionType as never;
+    return report(type, { snapshot, done }, step, at);
+  };
+  const probed = { ...accepted, hasProbed: true };
+
+  test("asks once a run, and never without one", () => {
+    expect(next({ snapshot: seen(3), done: accepted }, at).kind).toBe("Probe");
+    expect(next({ snapshot: seen(3), done: probed }, at)).toMatchObject({
+      kind: "Waiting",
+      state: "Reconciling",
+      reason: "ConsoleUnavailable",
+    });
+    expect(next({ snapshot: seen(undefined), done: accepted }, at).kind).toBe("Settled");
+  });
+
+  test("says since when, and how many objects wait, with one event; and is Ready again", () => {
+    const before = statusOf(reportOf(seen(undefined), accepted).objects[0] as never, { now: NOW });
+    const [entry] = reportOf(seen(4), probed).objects;
+    const during = statusOf({ ...(entry as NonNullable<typeof entry>) }, { now: NOW });
+    const events = conditionEvents(before.conditions, during.conditions, ["Authenticated"]);
+    expect(events).toMatchObject([{ type: "Warning", reason: "ConsoleUnavailable" }]);
+    expect(events[0]?.note).toBe(
+      "The console at https://console.example.com has not answered since 2025-12-31T23:59:00Z (503); at least 2 objects wait for it. Calls are repeated until it answers.",
+    );
+    expect(reportOf(seen(undefined), accepted).objects[0]?.readiness.state).toBe("Ready");
+  });
+
+  test("says the same until the number has about doubled", () => {
+    const texts = Array.from(
+      { length: 10_001 },
+      (_, waiting) => authentication(seen(waiting), accepted.login).message,
+    );
+    expect(new Set(texts).size).toBeLessThanOrEqual(15);
+  });
+});

@@ -1,0 +1,158 @@
+import { expect, test } from "vitest";
+import { findCondition } from "../../../../src/api/conditions.ts";
+import { IamError, type IamErrorCode } from "../../../../src/console/errors.ts";
+import { loginReason } from "../../../../src/kinds/connection/rules/login-reason.ts";
+import { next } from "../../../../src/kinds/connection/rules/next.ts";
+import { report } from "../../../../src/kinds/connection/rules/report.ts";
+import type { ConnectionSnapshot, Login } from "../../../../src/kinds/connection/rules/snapshot.ts";
+import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
+import { statusOf } from "../../../../src/reconciler/rules/report.ts";
+import { clusterConnectionType } from "../../../../src/resources/resource-types.ts";
+import { MINUTE, SECOND, toIso8601 } from "../../../../src/util/time.ts";
+import { at, snapshot as inOrder, NOW } from "./snapshot.ts";
+
+const users = ["ServiceAccount a/b"];
+const snapshot = { ...inOrder, identity: undefined, session: undefined, users };
+
+/** What the connection says after a login. */
+function reported(login: Login, changes: Partial<ConnectionSnapshot> = {}, now = NOW) {
+  const progress = { snapshot: { ...snapshot, ...changes }, done: { login } };
+  const outcome = next(progress, at) as Outcome;
+  const made = report(clusterConnectionType, progress, outcome, { ...at, now });
+  const [object] = made.objects;
+  if (object === undefined) throw new Error("nothing is reported");
+  const events = made.events?.map(({ event: { type, reason } }) => `${type} ${reason}`);
+  return { status: statusOf(object, { now }), readiness: object.readiness, events };
+}
+
+const failed = (code: IamErrorCode): Login => {
+  const error = new IamError(code, "console says no", { operation: "login", requestId: "r-1" });
+  return { kind: "Failed", reason: loginReason(error), error };
+};
+const accepted = { kind: "Accepted", isNew: true } as const;
+
+test.each([
+  { what: "a new login soon after another", status: "True", minutes: 59, isNoted: false },
+  { what: "one an hour later", status: "True", minutes: 60, isNoted: true },
+  { what: "one after a refusal", status: "False", minutes: 1, isNoted: true },
+  { what: "one after a moment of the future", status: "True", minutes: -1, isNoted: true },
+] as const)("the time of $what is noted: $isNoted", ({ status, minutes, isNoted }) => {
+  const before = toIso8601(NOW - minutes * MINUTE);
+  const condition = { type: "Authenticated", status, reason: "Any", message: "" } as const;
+  const conditions = [{ ...condition, lastTransitionTime: before, observedGeneration: 2 }];
+  const stored = { users: 1, lastAuthenticationTime: before, conditions };
+  const { status: after } = reported(accepted, { object: { ...snapshot.object, status: stored } });
+  expect(after).toMatchObject({ lastAuthenticationTime: isNoted ? toIso8601(NOW) : before });
+});
+
+test.each<[IamErrorCode, string, string, string]>([
+  ["Unauthenticated", "LoginFailed", "False", "Stalled"],
+  ["PermissionDenied", "LoginFailed", "False", "Stalled"],
+  ["MfaRequired", "MfaRequired", "False", "Stalled"],
+  ["LoginPaused", "LoginPaused", "False", "Stalled"],
+  ["Unavailable", "ConsoleUnavailable", "Unknown", "Reconciling"],
+  ["Timeout", "ConsoleUnavailable", "Unknown", "Reconciling"],
+])("a login that fails with %s is %s", (code, reason, status, state) => {
+  const said = reported(failed(code));
+  const authenticated = findCondition(said.status.conditions, "Authenticated");
+  expect(authenticated).toMatchObject({ status, reason });
+  expect(authenticated?.message).toContain("requestId r-1");
+  expect(said.readiness).toMatchObject({ state, reason });
+});
+
+test.each<[string, IamErrorCode, number | undefined, boolean]>([
+  ["401", "Unauthenticated", 401, false],
+  ["403", "Unauthenticated", 403, false],
+  ["422", "Unauthenticated", 422, false],
+  ["200 without a token", "Unauthenticated", 200, true],
+  ["a redirect", "Unauthenticated", 302, true],
+  ["a body that is too large", "Unauthenticated", undefined, true],
+  ["pages until it was paused", "LoginPaused", 200, true],
+  ["401 until it was paused", "LoginPaused", 401, false],
+  ["503", "Unavailable", 503, false],
+])("a login answered with %s points at the address: %4$s", (_, code, status, isElsewhere) => {
+  const error = new IamError(code, "no", { operation: "login", ...(status && { status }) });
+  const login = { kind: "Failed", reason: loginReason(error), error } as const;
+  const message = findCondition(reported(login).status.conditions, "Authenticated")?.message ?? "";
+  expect(message.includes("spec.baseURL")).toBe(isElsewhere);
+  expect(message.includes("the credentials Secret")).toBe(code !== "Unavailable");
+});
+
+test.each<[IamErrorCode, number]>([
+  ["Unauthenticated", 404],
+  ["Unauthenticated", 405],
+  ["LoginPaused", 404],
+])(
+  "a login answered with %s (%d) says to correct the address, not the credentials",
+  (code, status) => {
+    const error = new IamError(code, "no", { operation: "login", status });
+    const login = { kind: "Failed", reason: loginReason(error), error } as const;
+    const message =
+      findCondition(reported(login).status.conditions, "Authenticated")?.message ?? "";
+    expect(message).toContain("path of spec.baseURL");
+    expect(message).not.toMatch(/credentials Secret/);
+  },
+);
+
+test("a status says when the login was accepted, and an old one does not move", () => {
+  const { status: first } = reported(accepted, { clockSkewSeconds: 0.4 });
+  expect(first).toMatchObject({
+    observedGeneration: 2,
+    users: 1,
+    lastAuthenticationTime: "2026-01-01T00:00:00Z",
+    clockSkewSeconds: 0,
+  });
+  const object = { ...snapshot.object, status: first as typeof snapshot.object.status };
+  const changes = { object, clockSkewSeconds: 3 } as Partial<ConnectionSnapshot>;
+  expect(reported({ ...accepted, isNew: false }, changes, NOW + 60_000).status).toEqual(first);
+});
+
+const unusable = { spec: { ok: false, suspend: false, message: "no" } } as const;
+const failedRun: Outcome = {
+  kind: "Failed",
+  error: new Error("no"),
+  readiness: { state: "Reconciling", reason: "Unavailable", message: "no" },
+};
+
+test.each<[string, Partial<ConnectionSnapshot>, Outcome | undefined, Login, boolean, boolean]>([
+  ["a login that is accepted", {}, undefined, accepted, true, true],
+  ["a login that fails", {}, undefined, failed("Unauthenticated"), true, false],
+  ["an invalid spec", unusable, undefined, accepted, true, true],
+  ["a run that fails", {}, failedRun, accepted, false, false],
+])(
+  "whether a request is handled, and the next check, after %s",
+  (_, changes, end, login, known, final) => {
+    const progress = { snapshot: { ...snapshot, request: "now", ...changes }, done: { login } };
+    const outcome = end ?? (next(progress, at) as Outcome);
+    const made = report(clusterConnectionType, progress, outcome, at);
+    expect(made.objects[0]?.handledRequest).toBe(known ? "now" : undefined);
+    expect(made.objects[0]?.conditions).toHaveLength(known ? 1 : 0);
+    expect(made.requeueAfterMs).toBe(final ? MINUTE : 12 * SECOND);
+  },
+);
+
+test("a clock that is set is reported, and an old login is not dated", () => {
+  const status = { users: 1, clockSkewSeconds: 0 };
+  const changes = { object: { ...snapshot.object, status }, clockSkewSeconds: 60 };
+  const { status: after } = reported({ ...accepted, isNew: false }, changes);
+  expect(after).toMatchObject({ clockSkewSeconds: 60 });
+  expect(after).not.toHaveProperty("lastAuthenticationTime");
+});
+
+test("clocks that drift apart make one event", () => {
+  const first = reported(accepted, { clockSkewSeconds: 400 });
+  expect(first.events).toEqual(["Warning ClockSkewed"]);
+  const object = { ...snapshot.object, status: first.status as typeof snapshot.object.status };
+  const changes = { object, clockSkewSeconds: 400 } as Partial<ConnectionSnapshot>;
+  expect(reported(accepted, changes).events).toEqual([]);
+});
+
+test.each([
+  [true, "Ready"],
+  [false, "Stalled"],
+])("a suspended connection whose login is usable (%s) is %s", (usable, state) => {
+  const session = { usable } as ConnectionSnapshot["session"];
+  const progress = { snapshot: { ...snapshot, session }, done: {} };
+  const made = report(clusterConnectionType, progress, { kind: "Suspended" }, at);
+  expect(made.objects[0]?.readiness.state).toBe(state);
+});

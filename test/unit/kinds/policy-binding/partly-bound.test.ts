@@ -1,0 +1,99 @@
+/** PolicyBindings whose policies are not, or not only, what is bound. */
+import { expect, test } from "vitest";
+import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
+import { IamError } from "../../../../src/console/errors.ts";
+import { describeBound } from "../../../../src/kinds/policy-binding/rules/bound-text.ts";
+import { withRefusals } from "../../../../src/kinds/policy-binding/rules/refusal.ts";
+import { report } from "../../../../src/kinds/policy-binding/rules/report.ts";
+import { toBindingView } from "../../../../src/kinds/policy-binding/rules/views.ts";
+import { account, bindingOf, listOf, NOW, recorded, snapshot } from "./builders.ts";
+
+const grant = { policyIds: ["p1"], withdrawsPolicies: true };
+
+function readinessOf(text: string, live: string) {
+  const who = account(recorded(listOf(live)));
+  const given = snapshot(who, [bindingOf(text)], {
+    source: "Server",
+    live: { readable: true, policyIds: listOf(live) },
+  });
+  const { objects } = report({ snapshot: given, done: {} }, { kind: "Settled" }, undefined);
+  return objects[0]?.readiness;
+}
+
+test("a policy that is not granted is not bound, and the others are", () => {
+  const spec = { serviceAccountRef: { name: "ci-bot" }, policyIds: ["p1", "p2"] };
+  const object = { metadata: { name: "reader", uid: "u" }, spec } as unknown as PolicyBinding;
+  const view = toBindingView(object, { recorded: [], grant, mayRetain: false });
+  expect(view).toMatchObject({ policyIds: ["p1"], refused: ["p2"] });
+});
+
+test.each([
+  ["p1 suspended", "p1", "Ready", "1 policy is bound."],
+  ["p1 suspended, on record: p1 p2", "p1 p2", "Stalled", "not in spec.policyIds: p2."],
+  ["p1 p2 suspended, on record: p1", "p1", "Stalled", "Not bound yet: p2."],
+  ["p1 suspended, on record: p1", "", "Stalled", "Nothing is bound for this object."],
+  ["p1 p2!, on record: p1", "p1", "Stalled", "Bound: p1."],
+])("%s, where the console has %s, is %s: %s", (text, live, state, words) => {
+  const readiness = readinessOf(text, live);
+  expect(readiness?.state).toBe(state);
+  expect(readiness?.message).toContain(words);
+});
+
+test("what an invalid spec names is not compared with what is bound", () => {
+  const problem = { reason: "InvalidSpec", message: "spec.x: wrong.", advice: "" };
+  const view = { ...bindingOf(", on record: p1"), problem };
+  expect(describeBound(["p1"], view, false)).toBe("Bound: p1.");
+});
+
+test("an answer that cannot be read shows nothing of what is bound", () => {
+  expect(describeBound(["p1"], bindingOf("p1 p2"), true)).toMatch(/which are bound is unknown\.$/);
+});
+
+test("a policy that is not granted is compared with those that are", () => {
+  const spec = { serviceAccountRef: { name: "ci-bot" }, policyIds: ["pol-raed", "other"] };
+  const object = { metadata: { name: "reader", uid: "u" }, spec } as unknown as PolicyBinding;
+  const granted = { policyIds: ["pol-read", "pol-deploy"], withdrawsPolicies: true };
+  const view = toBindingView(object, { recorded: [], grant: granted, mayRetain: false });
+  expect(view.problem?.message).toContain("the policies pol-raed, other. Did you mean pol-read?");
+});
+
+test.each([
+  ["pol-raed", "pol-raed is not among the organization's policies (did you mean pol-read?)."],
+  ["Reader", "Reader is not among the organization's policies (did you mean pol-read?)."],
+  ["pol-scq", "pol-scq is not among the organization's policies."],
+  ["pol-other", "pol-other is not among the organization's policies."],
+  ["pol-scp", "pol-scp is of kind scp, which cannot be bound to a service account."],
+])("a refused policy %s: %s", (id, words) => {
+  const { state } = snapshot(account(), []);
+  if (state === undefined) throw new Error("no state");
+  const refusal = new IamError("NotFound", "no", { operation: "syncBindings", sent: true });
+  const suspects = [bindingOf(`${id}, on record: `)];
+  const policies = [
+    { policyId: "pol-read", name: "Reader" },
+    { policyId: "pol-deploy", name: "Deployer" },
+    { policyId: "pol-scp", kind: "SCP" },
+  ];
+  const { refusals } = withRefusals(
+    state,
+    { kind: "AttributeRefusal", refusal, suspects, before: [] },
+    policies,
+    NOW,
+  );
+  expect(refusals.get("0-uid")?.problem.message).toContain(` Policy ${words}`);
+});
+
+test.each([
+  ["suspended", { reason: "ServiceAccountSuspended", state: "Stalled" }],
+  [
+    "missing",
+    { reason: "WaitingForServiceAccount", state: "Reconciling", endsAs: "AccountMissing" },
+  ],
+  ["gone", { reason: "WaitingForServiceAccount", state: "Reconciling", endsAs: "AccountGone" }],
+] as const)("a request is handled though the account is %s", (_, why) => {
+  const binding = { ...bindingOf("p1"), requestedAt: "now" };
+  const availability = { kind: "Unavailable", message: "No.", ...why } as const;
+  const given = snapshot(account(), [binding], { availability });
+  const outcome = { kind: "Waiting", message: "No.", ...why } as const;
+  const { objects } = report({ snapshot: given, done: {} }, outcome, undefined);
+  expect(objects[0]?.handledRequest).toBe("now");
+});

@@ -1,0 +1,140 @@
+import fc from "fast-check";
+import { test } from "vitest";
+import { WATCH_MS } from "../../../../src/accounts/sync-watch.ts";
+import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
+import type { LiveBindings } from "../../../../src/console/model.ts";
+import { desiredState, dueAt } from "../../../../src/kinds/policy-binding/rules/asking.ts";
+import type { UsableSnapshot } from "../../../../src/kinds/policy-binding/rules/choose.ts";
+import { next } from "../../../../src/kinds/policy-binding/rules/next.ts";
+import { report } from "../../../../src/kinds/policy-binding/rules/report.ts";
+import type {
+  AccountBindingsKind,
+  BindingsSnapshot,
+} from "../../../../src/kinds/policy-binding/rules/snapshot.ts";
+import { toStored } from "../../../../src/kinds/policy-binding/rules/unanswered-sync.ts";
+import type {
+  BindingView,
+  BoundAccount,
+} from "../../../../src/kinds/policy-binding/rules/views.ts";
+import { bindingsSteps } from "../../../../src/kinds/policy-binding/steps/steps.ts";
+import type { ReportedObject } from "../../../../src/reconciler/rules/report.ts";
+import { HOUR, MINUTE } from "../../../../src/util/time.ts";
+import {
+  ago,
+  expectRequeued,
+  maybe,
+  mostly,
+  type Rules,
+  rarely,
+  type Situation,
+  usually,
+} from "../requeue.ts";
+import {
+  account,
+  binding,
+  NOW,
+  recorded,
+  refusing,
+  releasing,
+  revoking,
+  snapshot,
+} from "./builders.ts";
+
+const rules: Rules<AccountBindingsKind> = {
+  start: {},
+  steps: bindingsSteps,
+  next,
+  report: (progress, outcome, _, before) => report(progress, outcome, before),
+};
+const spec = { suspend: false };
+const before = ago.map((ms) => NOW - ms);
+const view = fc
+  .record({
+    applied: mostly<string[]>(["p1"], []),
+    stage: mostly<Partial<BindingView>>({}, revoking, releasing, refusing(["p9"])),
+    blockedSince: maybe(before),
+    suspended: mostly(false, true),
+    requestedAt: mostly(undefined, "now"),
+  })
+  .map(({ stage, ...fields }): Partial<BindingView> => ({ ...fields, ...stage }));
+const situations = fc
+  .record({
+    a: usually(view),
+    b: rarely(view),
+    source: mostly<BindingsSnapshot["source"]>("Caches", "Server", "Behind"),
+    access: mostly<Partial<BoundAccount>>(
+      {},
+      { accessRevoked: true },
+      { foreignPolicies: "Remove" as const },
+    ),
+    record: mostly<Partial<BoundAccount>>(recorded(["p1"]), {}, recorded(["p1"], ["f1"])),
+    unavailable: mostly<BindingsSnapshot["availability"] | undefined>(
+      undefined,
+      {
+        kind: "Unavailable",
+        state: "Reconciling",
+        reason: "ServiceAccountNotReady",
+        message: "wait",
+      },
+      { kind: "Unavailable", state: "Stalled", reason: "NotGranted", message: "wait" },
+    ),
+    // The drift check is due after ten minutes at most.
+    askedAt: fc.oneof(fc.integer({ min: NOW - 10 * MINUTE, max: NOW }), before),
+    corrections: fc.array(before, { maxLength: 1 }),
+    unanswered: rarely(
+      fc.integer({ min: NOW - WATCH_MS, max: NOW }).map((time) => ({ time, policyIds: ["p1"] })),
+    ),
+    // A pause ends when a check is due, or later.
+    pausedFor: rarely(fc.integer({ min: 0, max: HOUR })),
+    hasFailed: mostly(false, true),
+    live: mostly<LiveBindings | undefined>(
+      undefined,
+      { readable: true, policyIds: ["p1"] },
+      { readable: false },
+    ),
+  })
+  .map((drawn): Situation<AccountBindingsKind> => {
+    const { a, b, source, access, record, unavailable, live, pausedFor, ...remembered } = drawn;
+    const bindings = Object.entries({ a, b }).flatMap(([name, fields]) =>
+      fields === undefined ? [] : [binding(name, ["p1"], fields)],
+    );
+    const usable = snapshot(account({ ...access, ...record }), bindings) as UsableSnapshot;
+    const state = { ...usable.state, ...remembered };
+    const paused = (ms: number) => ({
+      desired: desiredState(usable),
+      until: dueAt(usable, state) + ms,
+    });
+    const pause = pausedFor === undefined ? undefined : paused(pausedFor);
+    const { unanswered } = remembered;
+    const unansweredSync = unanswered && toStored(unanswered, undefined);
+    const { status } = usable.account;
+    return {
+      snapshot: {
+        ...usable,
+        account: {
+          ...usable.account,
+          status: { ...status, bindings: { ...status?.bindings, unansweredSync } },
+        },
+        source,
+        live,
+        availability: unavailable ?? usable.availability,
+        state: { ...state, pause },
+      },
+      spec,
+      ...(live && { done: {} }),
+    };
+  });
+
+test("a run over the PolicyBindings of an account names the time of the next one", () => {
+  expectRequeued(rules, situations, NOW, (before, { state, objects = [] }, now) => ({
+    ...before,
+    source: before.source === "Behind" ? "Caches" : before.source,
+    objects: new Map([...before.objects, ...objects.map(byUid)]),
+    state,
+    now,
+  }));
+});
+
+function byUid(object: ReportedObject): readonly [string, PolicyBinding] {
+  return [object.metadata.uid, object as PolicyBinding];
+}

@@ -1,0 +1,82 @@
+/** A console that stores the IDs of policies in upper case. */
+import { expect, test } from "vitest";
+import { IamError } from "../../../../src/console/errors.ts";
+import { choose, isUsable } from "../../../../src/kinds/policy-binding/rules/choose.ts";
+import { next } from "../../../../src/kinds/policy-binding/rules/next.ts";
+import { withRefusals } from "../../../../src/kinds/policy-binding/rules/refusal.ts";
+import { report } from "../../../../src/kinds/policy-binding/rules/report.ts";
+import type { BindingsSnapshot } from "../../../../src/kinds/policy-binding/rules/snapshot.ts";
+import type { AccountBindingsState } from "../../../../src/kinds/policy-binding/rules/state.ts";
+import { account, bindingOf, listOf, NOW, recorded, snapshot } from "./builders.ts";
+
+const kept = account(recorded(["p1"]));
+
+function read(live: string, texts: readonly string[], fields: Partial<BindingsSnapshot> = {}) {
+  const answer = { readable: true, policyIds: listOf(live) } as const;
+  const given = snapshot(kept, texts.map(bindingOf), { source: "Server", live: answer, ...fields });
+  if (!isUsable(given)) throw new Error("the account is usable");
+  return given;
+}
+
+test.each<[string, BindingsSnapshot, object]>([
+  [
+    "a declared policy is on record with both spellings",
+    read("P1 F", ["p1"]),
+    {
+      kind: "RecordBindings",
+      bindings: { policyIds: ["p1"], foreignPolicyIds: ["F"], respelledPolicyIds: ["P1"] },
+    },
+  ],
+  [
+    "a policy that was never submitted may be another one",
+    read("p1 P2", ["p1", "p2, on record: "]),
+    { kind: "WriteIntents", intents: [{ uid: "1-uid", policyIds: ["p2"] }] },
+  ],
+  [
+    "a deleted binding's policy is unbound",
+    read("P1 F", ["p1 revoking"]),
+    { kind: "SyncBindings", policyIds: ["F"] },
+  ],
+])("%s", (_, given, expected) => {
+  expect(next({ snapshot: given, done: {} })).toMatchObject(expected);
+});
+
+test("the console's spelling is declared without a call", () => {
+  expect(choose(read("P1", ["P1, on record: p1"])).decision).toMatchObject({
+    sync: undefined,
+    bound: ["P1"],
+    foreign: [],
+  });
+});
+
+test("a policy that was just unbound is not foreign in a list that is behind", () => {
+  const { state } = read("", []);
+  const unbound = { policyIds: ["p2"], time: NOW };
+  const behind = read("P1 P2", ["p1"], { state: { ...state, unbound } });
+  expect(choose(behind).decision).toMatchObject({ bound: ["p1"], foreign: [] });
+});
+
+test.each([
+  ["of this run", read("P1", ["p1"]), {}],
+  ["after a call", read("", ["p1"]), { synced: "Shown", respelled: ["P1"] } as const],
+])("the condition has the spelling of the last read, %s", (_, given, done) => {
+  const { objects } = report({ snapshot: given, done }, { kind: "Settled" }, undefined);
+  expect(objects[0]?.readiness).toMatchObject({
+    reason: "Synced",
+    message: "1 policy is bound. The console stores another spelling: P1.",
+  });
+});
+
+test("a refused list is not blamed on a policy that is listed in another spelling", () => {
+  const { state } = read("", []);
+  const suspects = [bindingOf("p1, on record: ", 0), bindingOf("p2, on record: ", 1)];
+  const refusal = new IamError("NotFound", "no", { operation: "syncBindings", sent: true });
+  const blamed = (policies: string): AccountBindingsState =>
+    withRefusals(
+      state,
+      { kind: "AttributeRefusal", refusal, suspects, before: [] },
+      listOf(policies).map((policyId) => ({ policyId })),
+      NOW,
+    );
+  expect([...blamed("P1").refusals.keys()]).toEqual(["1-uid"]);
+});

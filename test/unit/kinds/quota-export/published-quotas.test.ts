@@ -1,0 +1,47 @@
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { PublishedQuotas } from "../../../../src/kinds/quota-export/steps/published-quotas.ts";
+import { createMetrics } from "../../../../src/observability/metrics.ts";
+import { MINUTE } from "../../../../src/util/time.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+
+/** Twenty quotas with this text. */
+function listingOf(displayRequest: string) {
+  const quotas = Array.from({ length: 20 }, (_, n) => ({
+    name: `q${n}`,
+    namespace: "n",
+    status: undefined,
+    displayRequest,
+    displayLimit: "",
+    createdAt: "",
+  }));
+  return { clusterId: 7, quotas, intervalMs: MINUTE, durationMs: 1 };
+}
+
+function publishedWithin(limits: { readonly perExport: number; readonly total: number }) {
+  return new PublishedQuotas(createMetrics(new Registry()), createFakeClock(), limits);
+}
+
+const keyOf = (name: string) => ({ namespace: "a", name });
+
+test("series of all exports together are limited as well, and room that gets free is used", async () => {
+  const published = publishedWithin({ perExport: 30, total: 40 });
+  // Five series each.
+  const listing = listingOf("cpu: 1/2");
+  expect(await published.publish(keyOf("first"), listing)).toBe(14);
+  expect(await published.publish(keyOf("second"), listing)).toBe(18);
+  published.drop(keyOf("first"));
+  expect(await published.publish(keyOf("second"), listing)).toBe(14);
+});
+
+test("series of exports that are published at the same time are limited together", async () => {
+  const published = publishedWithin({ perExport: 30, total: 40 });
+  const listing = listingOf("cpu: 1/2");
+  const both = ["first", "second"].map((name) => published.publish(keyOf(name), listing));
+  expect(await Promise.all(both)).toEqual([14, 18]);
+});
+
+test("series with long labels count as several", async () => {
+  const published = publishedWithin({ perExport: 60, total: 60 });
+  expect(await published.publish(keyOf("first"), listingOf("x".repeat(4_000)))).toBe(8);
+});

@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { accessConditions } from "../../../../src/kinds/service-account/rules/access.ts";
+import { standingOf } from "../../../../src/kinds/service-account/rules/next.ts";
+import { account, serviceAccount, snapshotOf } from "./objects.ts";
+
+const revoked = (bindings: object | undefined, access: "Granted" | "Revoked" = "Revoked") => {
+  const object = serviceAccount({ status: { saId: "sa-1", ...(bindings && { bindings }) } });
+  return snapshotOf({ account, object }, { access });
+};
+
+const DAY = "2026-01-01T00:00:00Z";
+const REVOKING = "RevokingAccess";
+const REVOKED = "AccessRevoked";
+const unanswered = { confirmationTime: "x", unansweredSync: { time: DAY, policyIds: ["p"] } };
+
+test.each([
+  ["nothing was read yet", undefined, REVOKING, "Access is being revoked. Set"],
+  [
+    "policies are bound",
+    { policyCount: 2 },
+    REVOKING,
+    "Policies that were bound when last read: 2.",
+  ],
+  ["none was bound before", { lastSyncTime: DAY }, REVOKING, "Access is being revoked. Set"],
+  [
+    "the console accepted an empty list and does not show the policies",
+    { emptiedTime: DAY, unreadable: true },
+    "SyncUnconfirmed",
+    `accepted an empty list of policies at ${DAY}. Its answer about the bound policies cannot be read`,
+  ],
+  [
+    "reads contradict the answer",
+    { policyCount: 2, notAppliedTime: DAY },
+    "ChangeNotApplied",
+    `reads since ${DAY} show that policies are still bound. The call is repeated. Policies that were bound when last read: 2.`,
+  ],
+  [
+    "a call that may still take effect was never answered",
+    { policyCount: 2, unansweredSync: { time: DAY } },
+    REVOKING,
+    "intervals until 2026-01-01T00:10:00Z",
+  ],
+  ["a read has confirmed it", { confirmationTime: DAY }, REVOKED, `confirmed by a read at ${DAY}`],
+  ["a call may still take effect", unanswered, REVOKED, "intervals until 2026-01-01T00:10:00Z"],
+])("a revoked account stays Ready and says so: %s", (_, bindings, reason, message) => {
+  const snapshot = revoked(bindings && { policyCount: 0, ...bindings });
+  const readiness = standingOf(snapshot);
+  expect(readiness).toMatchObject({ state: "Ready", reason });
+  expect(readiness.message).toContain(message);
+  expect(readiness.message).toContain("a leaked key of the account then works again");
+  const statuses: Readonly<Record<string, string>> = {
+    [REVOKED]: "True",
+    SyncUnconfirmed: "Unknown",
+  };
+  const status = statuses[reason] ?? "False";
+  expect(accessConditions(snapshot)).toEqual([
+    { type: "AccessRevoked", status, reason, message: readiness.message },
+  ]);
+});
+
+test("an account with access is Created, whatever is bound", () => {
+  const snapshot = revoked({ policyCount: 0 }, "Granted");
+  expect(standingOf(snapshot)).toMatchObject({ state: "Ready", reason: "Created" });
+  expect(accessConditions(snapshot)).toEqual([{ type: "AccessRevoked" }]);
+});
+
+test("nothing is said about the access of an account that is not known yet", () => {
+  const snapshot = { ...revoked({ policyCount: 0 }), account: undefined };
+  expect(accessConditions(snapshot)).toEqual([{ type: "AccessRevoked" }]);
+});

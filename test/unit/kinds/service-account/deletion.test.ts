@@ -1,0 +1,269 @@
+import { describe, expect, test } from "vitest";
+import { NO_RIGHTS } from "../../../../src/kinds/connection/rules/effective-grant.ts";
+import { nextOfDeletion, policyOf } from "../../../../src/kinds/service-account/rules/deletion.ts";
+import type {
+  AccountAction,
+  AccountDone,
+  AccountSnapshot,
+} from "../../../../src/kinds/service-account/rules/snapshot.ts";
+import type { Released, Waiting } from "../../../../src/reconciler/rules/outcome.ts";
+import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
+import { DAY, MINUTE, toIso8601 } from "../../../../src/util/time.ts";
+import { blockedSince } from "../blocked-cleanup.ts";
+import {
+  access,
+  account,
+  accountName,
+  at,
+  claimOf,
+  deleted,
+  type Given,
+  NOW,
+  serviceAccount,
+  snapshotOf,
+} from "./objects.ts";
+
+const attempt = { id: "a-1", startTime: NOW - 60_000, name: accountName, described: undefined };
+const failure = reconciling("Unavailable", "down");
+const unanswered: AccountDone = { failure };
+const none: AccountSnapshot["listing"] = { ok: true, accounts: [] };
+const unclear: AccountSnapshot["listing"] = {
+  ok: true,
+  accounts: [{ saId: "sa-7", name: accountName }],
+};
+const deleting = { ...access, extraCalls: new Set(["deleteServiceAccount"] as const) };
+const imported = { ...account, origin: "Imported" } as const;
+
+function stepOf({ spec, done = {}, ...seen }: Given, now = NOW) {
+  return nextOfDeletion(
+    { snapshot: snapshotOf({ object: deleted, ...seen }, spec), done },
+    { ...at, now },
+  );
+}
+
+/** `GetAccount`, `Waiting InUse`, `Released Retained`. */
+function toText(step: AccountAction | Waiting | Released): string {
+  if (step.kind === "Waiting") return `Waiting ${step.reason}`;
+  if (step.kind !== "Released") return step.kind;
+  return ["Released", ...step.events.map(({ reason }) => reason)].join(" ");
+}
+
+const users = ["ApiKey ci-bot"];
+const suspended = { spec: { suspend: true } };
+const retained = { spec: { deletionPolicy: "Retain" } };
+const deletedToo = {
+  spec: { deletionPolicy: "Delete" },
+  connection: { ok: true, access: deleting },
+} as const;
+const unknown = { account, answer: { detail: undefined } };
+const nameless = { ...unknown, account: { ...account, tpn: undefined } };
+const another = { account, answer: { detail: { saId: "sa-1", name: "other", keyIds: [] } } };
+const unlisted: Given = { attempt, listing: { ok: false, code: "MalformedResponse" } };
+/** Another object, of 2020, manages the account. */
+const claimed = {
+  account,
+  otherClaims: new Map([
+    [
+      account.saId,
+      [
+        claimOf(
+          serviceAccount({
+            metadata: { name: "other", uid: "other", creationTimestamp: "2020-01-01T00:00:00Z" },
+            status: { saId: account.saId },
+          }),
+        ),
+      ],
+    ],
+  ]),
+};
+
+test.each<[string, Given, string]>([
+  ["an object without an account is looked for", {}, "ListAccounts"],
+  ["an object whose account is unknown is released at once", { listing: none }, "Released"],
+  ["an account that may be its own is named", { listing: unclear }, "Released CleanupIncomplete"],
+  ["an object that may have an account waits", { done: unanswered }, "Waiting Unavailable"],
+  ["users come before that", { users, done: unanswered }, "Waiting InUse"],
+  ["so does suspension", { ...suspended, done: unanswered }, "Waiting Suspended"],
+  ["an account to retain needs no answer", { ...retained, done: unanswered }, "Released"],
+  ["nor does one to import", { spec: { saId: "sa-1" }, done: unanswered }, "Released"],
+  ["users come first", { users, account }, "Waiting InUse"],
+  ["suspension holds a deletion", { ...suspended, account }, "Waiting Suspended"],
+  ["even one without a call", { ...suspended, listing: none }, "Waiting Suspended"],
+  ["an imported account is retained without a call", { account: imported }, "Released Retained"],
+  ["a created account is read before it is cleaned up", { account }, "GetAccount"],
+  ["an account that a replica does not know is cleaned up", unknown, "RevokePolicies"],
+  ["and deleted, if that is asked for", { ...unknown, ...deletedToo }, "DeleteAccount"],
+  ["even without a resource name", { ...nameless, ...deletedToo }, "DeleteAccount"],
+  ["without a resource name there is nothing to unbind", nameless, "Released Released"],
+  ["it does not stay", { ...unknown, done: { cleanedUp: "Revoked" } }, "Released Released"],
+  ["another account than the object's is left alone", another, "Waiting ServiceAccountMismatch"],
+  ["an account of another object is left as it is", claimed, "Released Released"],
+  ["an open attempt is looked into first", { attempt }, "ListAccounts"],
+  ["or waits for the console", { attempt, done: unanswered }, "Waiting Unavailable"],
+  ["even to retain", { ...retained, attempt }, "ListAccounts"],
+  ["an attempt that has created nothing leaves nothing", { attempt, listing: none }, "Released"],
+  ["an attempt that cannot be explained", unlisted, "Waiting CreateOutcomeUnknown"],
+])("%s", (_, given, step) => expect(toText(stepOf(given))).toBe(step));
+
+test.each([
+  ["a created account is revoked by default", {}, account, "Revoke"],
+  ["an imported account is retained by default", {}, imported, "Retain"],
+  ["the spec decides", { deletionPolicy: "Delete" }, imported, "Delete"],
+])("%s", (_, spec, seen, policy) => {
+  expect(policyOf(snapshotOf({ account: seen }, spec))).toBe(policy);
+});
+
+test("a console that cannot be used is a reason to wait, not to skip", () => {
+  const waiting = reconciling("ConnectionNotReady", "not yet");
+  expect(stepOf({ account, connection: { ok: false, waiting } })).toEqual({
+    ...waiting,
+    afterMs: 30_000,
+  });
+  const grant = { ...access.grant, importServiceAccounts: false };
+  const seen = { connection: { ok: true, access: { ...access, grant } } } as const;
+  expect(stepOf({ ...seen, spec: { saId: "sa-9", deletionPolicy: "Revoke" } })).toMatchObject({
+    kind: "Waiting",
+    state: "Stalled",
+    reason: "NotGranted",
+  });
+});
+
+describe("policies that the namespace has no right to leave bound", () => {
+  const bound = {
+    ...deleted,
+    status: {
+      saId: "sa-1",
+      bindings: { policyIds: ["p1"], leftPolicyIds: ["p2"], unrevokedPolicyIds: ["p3"] },
+    },
+  };
+  const granted = (changes: object) => ({
+    connection: {
+      ok: true,
+      access: { ...access, grant: { ...access.grant, ...changes } },
+    } as const,
+  });
+  const waiting = stalled("NotGranted", "no grant");
+  const ungranted = {
+    connection: {
+      ok: false,
+      waiting,
+      grant: NO_RIGHTS,
+      ungranted: { ...access, gracePeriodMs: undefined },
+    } as const,
+  };
+  const answer = { detail: { saId: "sa-1", orgId: "org-1", keyIds: [] } } as const;
+  const ours = { kind: "RevokePolicies", only: ["p1", "p2", "p3"] };
+  const everything = { kind: "RevokePolicies", tpn: account.tpn, orgId: "org-1" };
+  const left = { kind: "Released", events: [{ reason: "Retained" }] };
+  const retain = { deletionPolicy: "Retain" };
+
+  test.each<[string, Partial<AccountSnapshot>, object, object]>([
+    ["Retain with the right to it", granted({ retainPolicies: true }), retain, left],
+    ["Retain without it", granted({ retainPolicies: false }), retain, ours],
+    ["Retain without a grant", ungranted, retain, ours],
+    ["Revoke without a grant", ungranted, {}, everything],
+    [
+      "an import that is not granted any more",
+      { ...granted({ importServiceAccounts: false }), account: imported },
+      { deletionPolicy: "Revoke" },
+      ours,
+    ],
+    [
+      "an import without a grant",
+      { ...ungranted, account: imported },
+      { deletionPolicy: "Delete" },
+      ours,
+    ],
+  ])("are unbound, and policies of others only with Revoke: %s", (_, seen, spec, expected) => {
+    const given = { account, answer, object: bound, ...seen };
+    const step = stepOf({ ...given, spec });
+    expect(step).toMatchObject(expected);
+    expect("only" in step).toBe("only" in expected);
+  });
+
+  test("are named when the account is left", () => {
+    const seen = { account, answer, object: bound, ...granted({ retainPolicies: false }) };
+    const step = stepOf({ ...seen, spec: retain, done: { cleanedUp: "RetainNotGranted" } });
+    expect(step).toMatchObject({ kind: "Released", events: [{ type: "Warning" }] });
+    expect(JSON.stringify(step)).toContain("p1, p2, p3 were unbound");
+  });
+});
+
+describe("a syncBindings call that may still take effect", () => {
+  const stepAt = (ms: number, given: Given = {}) => {
+    const unansweredSync = { time: toIso8601(NOW - ms), policyIds: ["pol-late", "pol-kept"] };
+    const bindings = { policyIds: ["pol-kept"], unansweredSync };
+    const object = { ...deleted, status: { saId: "sa-1", bindings } };
+    const answer = { detail: { saId: "sa-1", orgId: "org-1", keyIds: [] } } as const;
+    return stepOf({ account, answer, object, ...given });
+  };
+
+  test.each<[string, number, NonNullable<AccountDone["cleanedUp"]>, string]>([
+    ["holds the object", 9 * MINUTE, "Revoked", "Waiting WaitingForLateCall"],
+    ["does so if no read shows anything", 0, "RevokeUnconfirmed", "Waiting WaitingForLateCall"],
+    ["has a time that is not in the future", -DAY, "Revoked", "Waiting WaitingForLateCall"],
+    ["needs an account", 0, "Deleted", "Released Deleted"],
+    ["is unlikely after ten minutes", 10 * MINUTE, "Revoked", "Released Revoked"],
+  ])("%s", (_, ms, cleanedUp, step) => {
+    const found = stepAt(ms, { done: { cleanedUp } });
+    expect(toText(found)).toBe(step);
+    if (found.kind === "Waiting") expect(found.afterMs).toBeLessThanOrEqual(MINUTE / 2);
+  });
+
+  test("is waited for although policies are retained, and only what was withdrawn goes", () => {
+    const grant = { ...access.grant, retainPolicies: true };
+    const retain = { ...retained, connection: { ok: true, access: { ...access, grant } } } as const;
+    expect(stepAt(MINUTE, retain)).toMatchObject({ kind: "RevokePolicies", only: ["pol-late"] });
+    const done = { cleanedUp: "RetainNotGranted" } as const;
+    expect(toText(stepAt(MINUTE, { ...retain, done }))).toBe("Waiting WaitingForLateCall");
+    expect(toText(stepAt(11 * MINUTE, retain))).toBe("Released Retained");
+  });
+});
+
+const GIVE_UP_AFTER_MS = 10 * MINUTE;
+const failing = { done: unanswered, object: blockedSince(deleted, NOW) };
+
+test("what an object without a known account may have had is given up as well", () => {
+  expect(stepOf(failing, NOW + GIVE_UP_AFTER_MS)).toMatchObject({
+    events: [
+      {
+        type: "Warning",
+        reason: "CleanupIncomplete",
+        note: "Gave up cleaning up in the console and left the account of ServiceAccount team-a/ci-bot, if any: its status does not name it. Last reason: down",
+      },
+    ],
+  });
+});
+
+test.each([
+  [true, "Released CleanupIncomplete"],
+  [false, "Waiting DeleteNotPossible"],
+])("an account that cannot be deleted is given up if the namespace ends: %s", (ends, step) => {
+  const seen = { account, object: failing.object, namespaceTerminating: ends };
+  const given = { ...seen, spec: { deletionPolicy: "Delete" } };
+  expect(toText(stepOf(given, NOW + GIVE_UP_AFTER_MS))).toBe(step);
+});
+
+test("an account that is not the object's does not hold its deletion for ever", () => {
+  const given = { ...another, object: failing.object };
+  expect(toText(stepOf(given, NOW + GIVE_UP_AFTER_MS))).toBe("Released CleanupIncomplete");
+});
+
+test("a failing clean-up is given up after ten minutes, and says what is left", () => {
+  const given = { ...failing, account };
+  expect(stepOf(given)).toEqual({ ...failure, afterMs: 30_000 });
+  expect(stepOf({ done: unanswered, account })).toEqual({ ...failure, afterMs: 30_000 });
+  const almost = NOW + GIVE_UP_AFTER_MS - 1_000;
+  expect(stepOf(given, almost)).toMatchObject({ afterMs: 1_000 });
+  expect(stepOf(given, NOW + GIVE_UP_AFTER_MS)).toEqual({
+    kind: "Released",
+    events: [
+      {
+        type: "Warning",
+        reason: "CleanupIncomplete",
+        action: "Delete",
+        note: "Gave up cleaning up in the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), keys when last listed: sak_1, with its policies. Last reason: down",
+      },
+    ],
+  });
+});

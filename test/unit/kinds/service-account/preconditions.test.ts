@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { preconditions } from "../../../../src/kinds/service-account/rules/preconditions.ts";
+import { firstFinding } from "../../../../src/reconciler/rules/outcome.ts";
+import { reconciling } from "../../../../src/reconciler/rules/waiting.ts";
+import { connectionSpec } from "../connection/specs.ts";
+import { access, account, claimOf, type Given, serviceAccount, snapshotOf } from "./objects.ts";
+
+const withAccess = (changes: object) => ({
+  connection: { ok: true, access: { ...access, ...changes } } as const,
+});
+const granting = (changes: object) => withAccess({ grant: { ...access.grant, ...changes } });
+
+const notReady = reconciling("ConnectionNotReady", "not yet");
+const suspended = { spec: { suspend: true } };
+const imported = { spec: { saId: "sa-1" } };
+const projectless = withAccess({ spec: connectionSpec({ projectId: undefined }) });
+const ofConnection = { spec: { projectId: "prj-1" } };
+const ofProject = { spec: { projectId: "prj-9" } };
+const full = { accountsBefore: 2, ...granting({ maxServiceAccounts: 2 }) };
+
+test.each<[string, Given, string?]>([
+  ["an object in order passes", {}],
+  ["nothing is created while suspended", suspended, "Stalled Suspended"],
+  ["an account that exists is read while suspended", { ...suspended, account }],
+  [
+    "an object waits for its connection",
+    { connection: { ok: false, waiting: notReady } },
+    "Reconciling ConnectionNotReady",
+  ],
+  ["the connection's organization may be named", { spec: { orgId: "org-1" } }],
+  ["another organization is refused", { spec: { orgId: "org-2" } }, "Stalled OrganizationMismatch"],
+  ["a project must come from somewhere", projectless, "Stalled ProjectMissing"],
+  ["an import needs no project", { ...imported, ...projectless }],
+  [
+    "an import needs its grant",
+    { ...imported, ...granting({ importServiceAccounts: false }) },
+    "Stalled NotGranted",
+  ],
+  [
+    "an imported account needs it as long as the object exists",
+    { ...imported, account, ...granting({ importServiceAccounts: false }) },
+    "Stalled NotGranted",
+  ],
+  [
+    "a project needs its grant",
+    { ...ofProject, ...granting({ projectIds: ["prj-8"] }) },
+    "Stalled ProjectNotGranted",
+  ],
+  ["the connection's project needs no grant", { ...ofConnection, ...granting({ projectIds: [] }) }],
+  ["the defaults need no grant", granting({ projectIds: [], importServiceAccounts: false })],
+  ["a granted project is used", { ...ofProject, ...granting({ projectIds: ["prj-9"] }) }],
+  ["accounts are counted", full, "Stalled TooManyServiceAccounts"],
+  ["an account that is there is kept", { ...full, account }],
+])("%s", (_, { spec, ...seen }, found) => {
+  const finding = firstFinding(preconditions, snapshotOf(seen, spec));
+  expect(finding && `${finding.state} ${finding.reason}`).toBe(found);
+});
+
+test("a lost claim names the owner", () => {
+  const older = { uid: "u0", namespace: "team-b", name: "old" };
+  const owner = serviceAccount({ status: { saId: "sa-1" }, metadata: older });
+  const otherClaims = new Map([["sa-1", [claimOf(owner, { mayImport: false })]]]);
+  expect(firstFinding(preconditions, snapshotOf({ account, otherClaims }))).toMatchObject({
+    state: "Stalled",
+    reason: "AlreadyClaimed",
+    message:
+      "Service account sa-1 is already managed by ServiceAccount team-b/old. Delete this object or ServiceAccount team-b/old.",
+  });
+  const ours = snapshotOf({ account, otherClaims: new Map() });
+  expect(firstFinding(preconditions, ours)).toBeUndefined();
+});

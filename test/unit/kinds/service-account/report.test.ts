@@ -1,0 +1,208 @@
+import { expect, test } from "vitest";
+import { CREATING } from "../../../../src/accounts/new-account.ts";
+import { findCondition } from "../../../../src/api/conditions.ts";
+import type { ServiceAccountStatus } from "../../../../src/api/service-account.ts";
+import { report } from "../../../../src/kinds/service-account/rules/report.ts";
+import type {
+  AccountDone,
+  AccountSnapshot,
+  AccountState,
+} from "../../../../src/kinds/service-account/rules/snapshot.ts";
+import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
+import { readinessOf, statusOf } from "../../../../src/reconciler/rules/report.ts";
+import { reconciling } from "../../../../src/reconciler/rules/waiting.ts";
+import { MINUTE, toIso8601 } from "../../../../src/util/time.ts";
+import { blockedSince } from "../blocked-cleanup.ts";
+import { account, at, deleted, NOW, serviceAccount, snapshotOf } from "./objects.ts";
+
+interface Given {
+  readonly seen?: Partial<AccountSnapshot>;
+  readonly spec?: object;
+  readonly done?: AccountDone;
+  readonly state?: AccountState;
+}
+
+function reportOf({ seen, spec, done = {}, state }: Given, outcome: Outcome) {
+  return report({ snapshot: snapshotOf(seen, spec), done }, outcome, at, state);
+}
+
+const waits = reconciling("X", "y");
+const settled = { kind: "Settled" } as const;
+const suspended = { kind: "Suspended" } as const;
+
+const listedAt = toIso8601(NOW - 60_000);
+const status = { saId: "sa-1", liveKeyIds: ["sak_1"], keyCount: 1, lastKeyListTime: listedAt };
+
+const ago = (seconds: number) => NOW - seconds * 1_000;
+const now = toIso8601(NOW);
+
+test.each<[string, readonly string[] | undefined, number | undefined, string | undefined]>([
+  ["stays while the list does", ["sak_1"], undefined, listedAt],
+  ["moves with the list", ["sak_1", "sak_2"], ago(30), now],
+  ["moves past a younger key that the console does not list", ["sak_1"], ago(30), now],
+  ["stays while an older key is missing", ["sak_1"], ago(90), listedAt],
+  ["is not said if the console lists no keys", undefined, undefined, undefined],
+])("the time of the key list %s", (_, liveKeyIds, unlistedKeyTime, time) => {
+  const object = serviceAccount({ status });
+  const known = { ...account, liveKeyIds };
+  const { objects } = reportOf(
+    { seen: { object, account: known, unlistedKeyTime }, done: { lookTime: NOW } },
+    settled,
+  );
+  const reported = objects[0]?.status as ServiceAccountStatus;
+  expect(reported).toMatchObject({ saId: "sa-1" });
+  expect(reported.lastKeyListTime).toBe(time);
+});
+
+test.each([
+  ["names no account", undefined, { resourceVersion: "7" }],
+  ["names the account", account, {}],
+])("a status that %s is written over the version read, or over any", (_, known, write) => {
+  const object = serviceAccount({ metadata: { resourceVersion: "7" } });
+  const { objects } = reportOf({ seen: { object, account: known } }, waits);
+  expect(objects[0]?.write).toEqual(write);
+});
+
+test("the time of a key list that lies in the future is corrected", () => {
+  const future = { ...status, lastKeyListTime: toIso8601(NOW + 60_000_000) };
+  const seen = { object: serviceAccount({ status: future }), account };
+  const { objects } = reportOf(
+    { seen: { ...seen, account: { ...account, liveKeyIds: ["sak_1"] } } },
+    settled,
+  );
+  expect(objects[0]?.status).toMatchObject({ lastKeyListTime: now });
+});
+
+test("a look is remembered, and repeated sooner where the account is not in order", () => {
+  const done = { lookTime: NOW - 5 };
+  const healthy = reportOf({ seen: { account }, done }, settled);
+  expect(healthy.state?.lastRead).toEqual({
+    saId: "sa-1",
+    consoleURL: "https://console.example.com",
+    generation: 1,
+    startTime: NOW - 5,
+    nextTime: NOW + 285_000,
+    keyRequests: [],
+    finding: undefined,
+  });
+  expect(healthy.requeueAfterMs).toBe(285_000);
+  const ailing = reconciling("TpnUnknown", "no tpn");
+  expect(reportOf({ seen: { account }, done }, ailing).requeueAfterMs).toBe(57_000);
+});
+
+test("what the last look has found instead of the account is remembered with it", () => {
+  const seen = { account, answer: { detail: undefined } };
+  const { state } = reportOf({ seen, done: { lookTime: NOW } }, suspended);
+  expect(state?.lastRead?.finding).toMatchObject({ reason: "ServiceAccountGone" });
+});
+
+test("a failed run forgets nothing and answers no request", () => {
+  const state = {
+    lastRead: {
+      saId: "sa-1",
+      consoleURL: account.consoleURL,
+      generation: 1,
+      startTime: NOW - 2,
+      nextTime: NOW - 1,
+      keyRequests: [],
+      finding: undefined,
+    },
+  };
+  const readiness = { state: "Reconciling", reason: "Unavailable", message: "down" } as const;
+  const failed = { kind: "Failed", error: new Error("down"), readiness } as const;
+  const made = reportOf(
+    { seen: { account, request: "now" }, done: { lookTime: NOW }, state },
+    failed,
+  );
+  expect(made).toMatchObject({ state, requeueAfterMs: undefined });
+  expect(made.objects[0]).toMatchObject({ readiness, handledRequest: undefined });
+  const answered = reportOf({ seen: { account, request: "now" } }, settled);
+  expect(answered.objects[0]).toMatchObject({ handledRequest: "now" });
+});
+
+test.each<[string, string | undefined]>([
+  [CREATING, undefined],
+  ["TpnUnknown", "now"],
+])("a request is handled, but not before the account is created (%s)", (reason, handledRequest) => {
+  const waiting = reconciling(reason, "not yet");
+  const [object] = reportOf({ seen: { account, request: "now" } }, waiting).objects;
+  expect(object?.handledRequest).toBe(handledRequest);
+});
+
+test.each([
+  ["Revoked", {}, true],
+  ["Revoked", { confirmationTime: now }, false],
+  ["Granted", {}, false],
+])("a run for access %s with %j is urgent: %s", (access, bindings, isUrgent) => {
+  const object = serviceAccount({ status: { bindings } });
+  expect(reportOf({ seen: { object, account }, spec: { access } }, suspended).isUrgent).toBe(
+    isUrgent,
+  );
+});
+
+test.each<[string, number | undefined, number | undefined]>([
+  ["is absent until a list has shown a key", undefined, undefined],
+  ["falls to zero", 1, 0],
+])("the count of keys %s", (_, keyCount, expected) => {
+  const seen = {
+    object: serviceAccount({ status: { saId: "sa-1", keyCount } }),
+    account: { ...account, liveKeyIds: [] },
+  };
+  const reported = reportOf({ seen }, settled).objects[0]?.status as ServiceAccountStatus;
+  expect(reported.keyCount).toBe(expected);
+});
+
+test("the condition KeysManaged is reported, except during a deletion", () => {
+  const typesOf = (object: AccountSnapshot["object"]) =>
+    reportOf({ seen: { object, account } }, settled).objects[0]?.conditions?.map(
+      ({ type }) => type,
+    );
+  expect(typesOf(serviceAccount())).toContain("KeysManaged");
+  expect(typesOf(deleted)).not.toContain("KeysManaged");
+});
+
+test("the answer of a creation is kept until the status names the account", () => {
+  const created = { attempt: "a-1", account: { saId: "sa-1" } };
+  const unwritten = reportOf({ seen: { account }, state: { created } }, settled);
+  expect(unwritten.state?.created).toBe(created);
+  const object = serviceAccount({ status });
+  const written = reportOf({ seen: { account, object }, state: { created } }, settled);
+  expect(written.state?.created).toBeUndefined();
+});
+
+const gone = { account, answer: { detail: undefined } };
+
+test.each<[string, Partial<AccountSnapshot>, string]>([
+  ["in use", { account }, "Ready Suspended"],
+  ["without an account", {}, "Stalled Suspended"],
+  ["whose account is gone, which others have to know", gone, "Stalled ServiceAccountGone"],
+])("a suspended object %s says so", (_, seen, said) => {
+  const [object] = reportOf({ seen, spec: { suspend: true } }, suspended).objects;
+  if (object === undefined) throw new Error("nothing is reported");
+  const { state, reason } = readinessOf(object);
+  expect(`${state} ${reason}`).toBe(said);
+});
+
+test("a deletion says what it waits for even while it is suspended", () => {
+  const seen = { object: deleted, account, users: ["ApiKey key"] };
+  const waiting = { ...reconciling("Suspended", "suspended"), kind: "Waiting" } as const;
+  const [object] = reportOf({ seen, spec: { suspend: true } }, waiting).objects;
+  expect(object?.readiness).toMatchObject({ state: "Reconciling", reason: "InUse" });
+});
+
+test("a cleanup is blocked from its first failure until something else holds it up", () => {
+  const failure = reconciling("Unavailable", "down");
+  const blocked = (seen: Partial<AccountSnapshot>) => {
+    const [object] = reportOf({ seen, done: { failure } }, failure).objects;
+    if (object === undefined) throw new Error("nothing is reported");
+    return findCondition(statusOf(object, { now: NOW }).conditions, "CleanupBlocked");
+  };
+  const first = blocked({ object: deleted, account });
+  expect(first).toMatchObject({ status: "True", reason: "Unavailable" });
+  expect(first?.lastTransitionTime).toBe(toIso8601(NOW));
+  const object = blockedSince(deleted, NOW - MINUTE);
+  const again = blocked({ object, account });
+  expect(again?.lastTransitionTime).toBe(toIso8601(NOW - MINUTE));
+  expect(again?.message).toContain(`retries until ${toIso8601(NOW + 9 * MINUTE)}`);
+  expect(blocked({ object, account, users: ["ApiKey key"] })).toBeUndefined();
+});
