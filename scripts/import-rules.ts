@@ -88,7 +88,7 @@ export const LAYERS: readonly Layer[] = [
       "node:crypto",
     ],
     types: [
-      "reconciler/{clock-reading,kind-controller,run-context}.ts",
+      "reconciler/{clock-reading,kind-definition,run-context}.ts",
       "kube/{resource,events/event-recorder}.ts",
       "runtime/result.ts",
     ],

@@ -5,7 +5,7 @@ import type { ServiceAccount } from "../api/service-account.ts";
 export const CREATING = "Creating";
 
 /** Whether the Ready condition of a new account reports more than the start of its creation. */
-export function hasHadItsTurn({ status }: ServiceAccount): boolean {
+export function isReconciled({ status }: ServiceAccount): boolean {
   const ready = findCondition(status?.conditions, "Ready");
   return ready !== undefined && ready.reason !== CREATING;
 }

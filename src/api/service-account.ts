@@ -204,7 +204,7 @@ const status = z.object({
       lastSyncTime: timestamp
         .optional()
         .meta({ description: "When the bindings were last written or found to be as declared." }),
-      leftPolicyIds: atomic(z.string().max(256), 1_000).optional().meta({
+      abandonedPolicyIds: atomic(z.string().max(256), 1_000).optional().meta({
         description:
           "Policies that a PolicyBinding bound and left; they are unbound when the connection no longer grants them.",
       }),

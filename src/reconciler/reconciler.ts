@@ -8,7 +8,7 @@ import { agreedClock } from "../util/agreed-time.ts";
 import { readTimes } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizers.ts";
-import type { KindController } from "./kind-controller.ts";
+import type { KindDefinition } from "./kind-definition.ts";
 import { makePlan } from "./plan/make-plan.ts";
 import { type PlannedObject, planObject } from "./plan/plan-object.ts";
 import { ProcessState } from "./process-state.ts";
@@ -53,7 +53,7 @@ export interface KindReconciler<K extends KindTypes> {
  * Assumption: no two runs over the same object at the same time.
  */
 export function createReconciler<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   context: Context,
   states = new ProcessState<K["State"]>(context.memory),
 ): KindReconciler<K> {
@@ -108,7 +108,7 @@ interface ReconcilerContext<K extends KindTypes> extends Context {
 }
 
 function createRunContext<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   { states, released, ...context }: ReconcilerContext<K>,
   object: K["Object"],
   { signal, reportSignal = signal, isRequested }: RunRequest,
@@ -145,7 +145,7 @@ function dryRunOf(kube: KubeClient, signal: AbortSignal): DryRun {
 
 /** One run over a complete object that may need work. */
 async function reconcileObject<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   run: RunContext<K>,
 ): Promise<Result> {
@@ -164,7 +164,7 @@ function nothingCleanedUp(message: string): OperatorEvent {
 }
 
 async function isPlannedOnly<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   run: RunContext<K>,
 ): Promise<boolean> {
@@ -173,14 +173,14 @@ async function isPlannedOnly<K extends KindTypes>(
 }
 
 /** Whether the object is being deleted and the operator has nothing left to do for it. */
-function isOver<K extends KindTypes>(kind: KindController<K>, object: K["Object"]): boolean {
+function isOver<K extends KindTypes>(kind: KindDefinition<K>, object: K["Object"]): boolean {
   const isDeleting = object.metadata.deletionTimestamp !== undefined;
   return isDeleting && (kind.nextOfDeletion === undefined || !hasFinalizer(object));
 }
 
 /** One run over an object whose spec is valid. */
 async function runKind<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,
@@ -202,7 +202,7 @@ async function runKind<K extends KindTypes>(
 
 /** Goes on only until nothing is unsaved, with the actions that a suspended object may perform. */
 async function saveKind<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,
@@ -217,7 +217,7 @@ async function saveKind<K extends KindTypes>(
 
 /** One run that only plans. Unsaved data is written first. */
 async function planKind<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,
@@ -235,13 +235,13 @@ async function planKind<K extends KindTypes>(
 }
 
 /** Whether the kind never changes the console. */
-function isReader<K extends KindTypes>({ steps }: KindController<K>): boolean {
+function isReader<K extends KindTypes>({ steps }: KindDefinition<K>): boolean {
   return Object.values<object>(steps).every((step) => !("call" in step));
 }
 
 /** Carries out one action, or adds the finalizer that it needs first: then the next step is decided again. */
 async function perform<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   action: K["Action"],
   progress: Progress<K>,
   run: RunContext<K>,
@@ -277,7 +277,7 @@ async function carryOut<K extends KindTypes>(
 
 /** Removes the finalizer first and then records the events: the object may be deleted at once. */
 async function release<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   events: readonly OperatorEvent[],
   run: RunContext<K>,

@@ -1,6 +1,6 @@
 import { readClock } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
-import type { KindController } from "./kind-controller.ts";
+import type { KindDefinition } from "./kind-definition.ts";
 import { type End, isFailing, isOutcome, isReleased, nextStep } from "./rules/next-step.ts";
 import type { Settled } from "./rules/outcome.ts";
 import type { KindTypes, Progress } from "./run-context.ts";
@@ -21,7 +21,7 @@ type Perform<K extends KindTypes> = (
  * reason for the end. Rejects if an action fails or the rules exceed the step limit.
  */
 export async function runSteps<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   start: Progress<K>,
   spec: K["Spec"],
   run: Pick<Context, "clock" | "random">,

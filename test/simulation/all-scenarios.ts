@@ -4,12 +4,12 @@ import { consoleScenarios } from "./scenarios/console.ts";
 import { endingScenarios } from "./scenarios/endings.ts";
 import { outsideScenarios } from "./scenarios/outside.ts";
 import { pathScenarios } from "./scenarios/paths.ts";
-import { wishScenarios } from "./scenarios/wishes.ts";
+import { specChangeScenarios } from "./scenarios/spec-changes.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
 
 export const allScenarios: readonly Scenario[] = [
   ...scenarios,
-  ...wishScenarios,
+  ...specChangeScenarios,
   ...endingScenarios,
   ...consoleScenarios,
   ...outsideScenarios,

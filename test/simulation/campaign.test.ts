@@ -3,11 +3,11 @@
  * test:all` takes all single faults and a million seeds; a failure names the command that runs it again.
  */
 import { afterAll, expect, test } from "vitest";
-import { firstSeedOf, planShifts, seedShifts } from "./campaign.ts";
+import { firstSeedOf, planTasks, seedTasks } from "./campaign.ts";
 import { writeCoverage } from "./coverage.ts";
-import { workOff } from "./crew.ts";
 import { faultsOf } from "./plans.ts";
 import { type Failure, labelOf, merge, newTally, type Tally } from "./tally.ts";
+import { runTasks } from "./worker-pool.ts";
 
 const isAll = process.env.TEST_SUITE === "all";
 /** Of how many single faults one is taken in most scenarios, besides the first of each kind. */
@@ -24,14 +24,14 @@ afterAll(() => {
   writeCoverage(whole.coverage);
 });
 
-async function campaign(what: string, shifts: Parameters<typeof workOff>[0]): Promise<Tally> {
+async function campaign(what: string, tasks: Parameters<typeof runTasks>[0]): Promise<Tally> {
   let told = 0;
   const onProgress = ({ runs, failures }: Tally) => {
     if (runs >= told + TOLD_EVERY) console.log(`${what}: ${runs} run, ${failures.length} failed`);
     told = runs - (runs % TOLD_EVERY);
     return true;
   };
-  const tally = await workOff(shifts, { onProgress });
+  const tally = await runTasks(tasks, { onProgress });
   merge(whole, tally);
   return tally;
 }
@@ -46,7 +46,7 @@ function tell({ violations: [first], replay }: Failure): string {
 }
 
 test("single faults break no promise", { timeout: DAY_MS }, async () => {
-  const tally = await campaign("single faults", planShifts(EVERY));
+  const tally = await campaign("single faults", planTasks(EVERY));
   struck = tally.coverage;
   expect(told(tally)).toBe("");
   expect(tally.runs).toBeGreaterThanOrEqual(1_500);
@@ -54,7 +54,7 @@ test("single faults break no promise", { timeout: DAY_MS }, async () => {
 
 test("many faults at once break no promise", { timeout: DAY_MS }, async () => {
   console.log(`seeds: again with npm run sim -- --seed ${FIRST_SEED} --seeds ${SEEDS}`);
-  const tally = await campaign("seeds", seedShifts(FIRST_SEED, SEEDS));
+  const tally = await campaign("seeds", seedTasks(FIRST_SEED, SEEDS));
   expect(told(tally)).toBe("");
   expect(tally.runs).toBe(SEEDS);
 });

@@ -1,11 +1,11 @@
-/** Which shifts a campaign is made of, and how it goes on where it was interrupted. */
+/** Which tasks a campaign is made of, and how it goes on where it was interrupted. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { allScenarios } from "./all-scenarios.ts";
 import type { Plan } from "./faults.ts";
-import { baselineOf } from "./orders.ts";
+import { baselineOf } from "./run-selection.ts";
 import type { Scenario } from "./scenarios.ts";
-import type { Shift } from "./shift.ts";
 import { labelOf, merge, newTally, type Tally } from "./tally.ts";
+import type { WorkerTask } from "./worker-task.ts";
 
 const RUNS_A_SHIFT = 25;
 /** In a scenario without faults, but for those with a lease. */
@@ -15,11 +15,11 @@ const EVENTS_OF_MOST = 450;
  * Single faults: of whatever can be struck, each fault once, and about every `every`th of all besides; other ones in
  * each scenario, and far fewer of those that take long.
  */
-export async function* planShifts(
+export async function* planTasks(
   every = 1,
   chosen: readonly Scenario[] = allScenarios,
   only = /^/,
-): AsyncGenerator<Shift> {
+): AsyncGenerator<WorkerTask> {
   const known = new Set<string>();
   for (const [index, { name: scenario }] of chosen.entries()) {
     const { plans, events } = await baselineOf(scenario);
@@ -54,7 +54,7 @@ export function firstSeedOf(named: string | undefined, now: number, count: numbe
   return seed;
 }
 
-export function* seedShifts(first: number, count: number): Generator<Shift> {
+export function* seedTasks(first: number, count: number): Generator<WorkerTask> {
   for (let from = first; from < first + count; from += RUNS_A_SHIFT) {
     yield { kind: "seeds", from, count: Math.min(RUNS_A_SHIFT, first + count - from) };
   }
@@ -75,14 +75,14 @@ export class Logbook {
     if (known !== undefined) merge(this.before, known.tally);
   }
 
-  async *rest(shifts: AsyncIterable<Shift>): AsyncGenerator<Shift> {
-    for await (const shift of shifts) {
-      if (shift.kind === "plans" || !this.#done.has(shift.from)) yield shift;
+  async *rest(tasks: AsyncIterable<WorkerTask>): AsyncGenerator<WorkerTask> {
+    for await (const task of tasks) {
+      if (task.kind === "plans" || !this.#done.has(task.from)) yield task;
     }
   }
 
-  note(shift: Shift): void {
-    if (shift.kind === "seeds") this.#done.add(shift.from);
+  note(task: WorkerTask): void {
+    if (task.kind === "seeds") this.#done.add(task.from);
   }
 
   /** `now`: what has come in since this logbook was opened. */

@@ -4,7 +4,7 @@ import type { HttpRequest } from "../../src/http/http.ts";
 import type { Instant } from "../../src/util/time.ts";
 import { WorldClock } from "../../tools/iam-server/clock.ts";
 import type { Site } from "../../tools/iam-server/decide.ts";
-import { type Deed, deedOf } from "../../tools/iam-server/deed.ts";
+import { type DelayedCall, delayedCallOf } from "../../tools/iam-server/delayed-call.ts";
 import type { ExtraCalls } from "../../tools/iam-server/operations.ts";
 import type { Reply } from "../../tools/iam-server/reply.ts";
 import { Router } from "../../tools/iam-server/router.ts";
@@ -90,20 +90,20 @@ export class Console {
   }
 
   handle(request: HttpRequest, behindMs?: number): ConsoleAnswer {
-    return this.#answer(() => this.#deed(request).commit(behindMs));
+    return this.#answer(() => this.#delayedCall(request).commit(behindMs));
   }
 
   /** Lets a call in by the credentials that are valid now, to be done when the result is called. */
   accept(request: HttpRequest): () => ConsoleAnswer {
-    const commit = this.#deed(request).accept();
+    const commit = this.#delayedCall(request).accept();
     return () => this.#answer(commit);
   }
 
-  #deed({ method, url, headers, body }: HttpRequest): Deed {
+  #delayedCall({ method, url, headers, body }: HttpRequest): DelayedCall {
     const { pathname, searchParams } = new URL(url);
     const route = this.#router.find(method, pathname);
     if (route === undefined) this.unknownCalls.push(`${method} ${pathname}`);
-    return deedOf(
+    return delayedCallOf(
       { ...this.#site, listsBehindMs: this.listsBehindMs },
       { route, query: searchParams, headers: { ...headers }, ...parseBody(body) },
     );

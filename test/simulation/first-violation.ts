@@ -5,7 +5,7 @@
  */
 import { allScenarios } from "./all-scenarios.ts";
 import { NO_FAULTS } from "./faults.ts";
-import { type Order, orderOfSeed, perform, plansOf } from "./orders.ts";
+import { perform, plansOf, runOfSeed, type SelectedRun } from "./run-selection.ts";
 import { allStories, storiesFor } from "./stories/all-stories.ts";
 import { type Story, violationsIn } from "./stories/story.ts";
 
@@ -70,8 +70,8 @@ function storyRun(told: Story): Named {
 }
 
 function faultlessRun(scenario: string): Named {
-  const order = { scenario, plan: NO_FAULTS, options: { seed: 1 } };
-  return { name: scenario, run: () => brokenIn(order) };
+  const selected = { scenario, plan: NO_FAULTS, options: { seed: 1 } };
+  return { name: scenario, run: () => brokenIn(selected) };
 }
 
 function struckRun(scenario: string, name: string): Named {
@@ -85,10 +85,10 @@ function struckRun(scenario: string, name: string): Named {
 }
 
 function seedRun(seed: number): Named {
-  return { name: `seed ${seed}`, run: async () => brokenIn(await orderOfSeed(seed)) };
+  return { name: `seed ${seed}`, run: async () => brokenIn(await runOfSeed(seed)) };
 }
 
-async function brokenIn(order: Order): Promise<string | undefined> {
-  const { violations } = await perform(order);
+async function brokenIn(selected: SelectedRun): Promise<string | undefined> {
+  const { violations } = await perform(selected);
   return violations[0]?.invariant;
 }

@@ -568,7 +568,7 @@ const byCall: readonly Planting[] = [
 
 const byTime: readonly Planting[] = [
   [
-    "L4 succession",
+    "L4 leader failover",
     "nobody takes a lease that was given back",
     async (stage) => {
       stage.lease("");
@@ -614,7 +614,7 @@ const byTime: readonly Planting[] = [
     },
   ],
   [
-    "S5 books in time",
+    "S5 keys accounted in time",
     "a live key that no status names for longer than a list takes",
     async (stage) => {
       accountWithUnnamedKey(stage);
@@ -622,7 +622,7 @@ const byTime: readonly Planting[] = [
     },
   ],
   [
-    "S5 books in time",
+    "S5 keys accounted in time",
     "an account that was created twice and is in no status long after the list",
     async (stage) => {
       readyAccount(stage);
@@ -725,7 +725,7 @@ describe("in the end", () => {
       (stage) => stage.secret({}, { name: "ci-next", labels: { [labels.apiKey]: "ci" } }),
     ],
     [
-      "S5 books",
+      "S5 keys accounted",
       "a live key whose ApiKey is gone, and that its account does not report",
       accountWithUnnamedKey,
     ],

@@ -5,8 +5,8 @@ import { annotations } from "../../src/api/meta.ts";
 import { apiKeyType } from "../../src/resources/resource-types.ts";
 import { HOUR, MINUTE } from "../../src/util/time.ts";
 import { treeAt } from "../support/api-server/tree.ts";
-import { endPictureOf } from "./end-picture.ts";
 import type { CallFault, Fault, Plan, WorldEvent } from "./faults.ts";
+import { finalStateOf } from "./final-state.ts";
 import { gapOf, isEndedOutside, TRIED_MS } from "./invariants/always.ts";
 import {
   everythingIsReady,
@@ -16,7 +16,7 @@ import {
   noiseSince,
   pictureOf,
 } from "./invariants/at-rest.ts";
-import { patienceFor, unnamedIn } from "./invariants/books.ts";
+import { patienceFor, unnamedIn } from "./invariants/key-accounting.ts";
 import { accountsOf, apiKeysOf, type StoredApiKey } from "./invariants/view.ts";
 import { Invariants, type Violation } from "./invariants.ts";
 import type { CallRecord } from "./journal.ts";
@@ -29,7 +29,7 @@ export interface Run {
   readonly seed: number;
   readonly violations: readonly Violation[];
   readonly calls: readonly CallRecord[];
-  readonly endPicture: readonly string[];
+  readonly finalState: readonly string[];
   /** When the world should have come to rest; virtual time. */
   readonly quietSince: number;
   readonly events: number;
@@ -98,7 +98,7 @@ export async function runPlan(
     violations: [...invariants.violations, ...wrong].filter(
       ({ invariant }) => !excused.has(invariant),
     ),
-    endPicture: endPictureOf(world),
+    finalState: finalStateOf(world),
     calls: journal.calls,
     quietSince,
     events: kernel.events,

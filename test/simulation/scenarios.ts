@@ -44,7 +44,7 @@ export function inNamespace(name: string): Tree {
 }
 
 /** What `createAll` makes otherwise than usual: parts of specs. */
-export interface Wishes {
+export interface SpecChanges {
   readonly key?: Tree;
   readonly account?: Tree;
   readonly connection?: Tree;
@@ -54,7 +54,10 @@ export interface Wishes {
 export const ACCOUNT = "ci-bot";
 const serviceAccountRef = { name: ACCOUNT };
 
-export function createAll(world: SimWorld, { key, account, connection, policyIds }: Wishes = {}) {
+export function createAll(
+  world: SimWorld,
+  { key, account, connection, policyIds }: SpecChanges = {},
+) {
   world.create(clusterConnectionType, {
     metadata: { name: "default" },
     spec: { ...connectionSpec, ...world.console.ownSpec, ...connection },
@@ -94,9 +97,9 @@ function revisionOf(world: SimWorld): number {
 }
 
 /** The operator, everything it is to make, and the time it takes to make it. */
-export async function startWithAll(world: SimWorld, wishes: Wishes = {}): Promise<void> {
+export async function startWithAll(world: SimWorld, specChanges: SpecChanges = {}): Promise<void> {
   world.startOperator();
-  createAll(world, wishes);
+  createAll(world, specChanges);
   await world.kernel.advance(MINUTE / 2);
 }
 
@@ -108,7 +111,7 @@ export function rotateNow(world: SimWorld, token: string, name = "ci"): void {
 
 /** What a story has of its own, where it goes as many do. */
 type Particulars = Partial<Omit<Scenario, "name" | "play">> & {
-  readonly wishes?: Wishes;
+  readonly specChanges?: SpecChanges;
   /** How long it goes on after the last act. */
   readonly thenMs?: number;
 };
@@ -117,14 +120,14 @@ type Act = (world: SimWorld) => void | Promise<void>;
 
 /** Everything is made under faults; then somebody may act. */
 export function fromNothing(name: string, own: Particulars = {}, act?: Act): Scenario {
-  const { wishes, thenMs = 2 * MINUTE, ...rest } = own;
+  const { specChanges, thenMs = 2 * MINUTE, ...rest } = own;
   return {
     ...usual,
     name,
     play: async (world) => {
       world.startOperator();
       world.unleash();
-      createAll(world, wishes);
+      createAll(world, specChanges);
       await act?.(world);
       await world.kernel.advance(thenMs);
     },
@@ -134,12 +137,12 @@ export function fromNothing(name: string, own: Particulars = {}, act?: Act): Sce
 
 /** Everything has been made in peace; then somebody acts, under faults. */
 export function fromRest(name: string, act: Act, own: Particulars = {}): Scenario {
-  const { wishes, thenMs = 2 * MINUTE, ...rest } = own;
+  const { specChanges, thenMs = 2 * MINUTE, ...rest } = own;
   return {
     ...usual,
     name,
     play: async (world) => {
-      await startWithAll(world, wishes);
+      await startWithAll(world, specChanges);
       world.unleash();
       await act(world);
       await world.kernel.advance(thenMs);

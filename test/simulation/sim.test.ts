@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { MINUTE } from "../../src/util/time.ts";
 import { allScenarios } from "./all-scenarios.ts";
 import { NO_FAULTS } from "./faults.ts";
-import { orderOfSeed, perform, shrunk } from "./orders.ts";
+import { perform, runOfSeed, shrunk } from "./run-selection.ts";
 
 test.each(allScenarios)(
   "$name: without faults every promise holds",
   { timeout: 120_000 },
   async ({ name, epochs }) => {
-    const order = { scenario: name, plan: NO_FAULTS, options: { seed: 1 } };
-    const { run, violations } = await perform(order);
+    const selected = { scenario: name, plan: NO_FAULTS, options: { seed: 1 } };
+    const { run, violations } = await perform(selected);
     expect(violations).toEqual([]);
     const issued = run.world.console.world.journal.filter(({ kind }) => kind === "keyIssued");
     expect(issued).toHaveLength(epochs);
@@ -46,7 +46,7 @@ test.each([
 
 test("a seed gives the same run again, whatever ran before it", { timeout: 60_000 }, async () => {
   const digests: string[] = [];
-  for (const seed of [7, 8, 7]) digests.push((await perform(await orderOfSeed(seed))).run.digest);
+  for (const seed of [7, 8, 7]) digests.push((await perform(await runOfSeed(seed))).run.digest);
   expect(digests[2]).toBe(digests[0]);
   expect(digests[1]).not.toBe(digests[0]);
 });
@@ -56,11 +56,11 @@ test("a failing plan is shrunk to the faults that it takes", async () => {
     const fault = { kind: "Slow", ms: nth } as const;
     return { on: "call", select: { nth }, fault } as const;
   });
-  const order = { scenario: "", plan: { name: "four", faults }, options: { seed: 1 } };
-  const hasSecondAndFourth = ({ plan }: typeof order) =>
+  const selected = { scenario: "", plan: { name: "four", faults }, options: { seed: 1 } };
+  const hasSecondAndFourth = ({ plan }: typeof selected) =>
     [2, 4].every((nth) => plan.faults.some(({ select }) => select.nth === nth));
-  const { plan } = await shrunk(order, (smaller) =>
-    Promise.resolve(hasSecondAndFourth(smaller as typeof order)),
+  const { plan } = await shrunk(selected, (smaller) =>
+    Promise.resolve(hasSecondAndFourth(smaller as typeof selected)),
   );
   expect(plan.faults).toEqual([faults[1], faults[3]]);
 });

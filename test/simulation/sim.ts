@@ -17,16 +17,16 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { readFlags } from "../../scripts/flags.ts";
 import { allScenarios } from "./all-scenarios.ts";
-import { Logbook, planShifts, seedShifts } from "./campaign.ts";
+import { Logbook, planTasks, seedTasks } from "./campaign.ts";
 import { summaryOf, writeCoverage } from "./coverage.ts";
-import { workOff } from "./crew.ts";
 import { NO_FAULTS } from "./faults.ts";
 import { describeCall } from "./journal.ts";
-import { type Judged, type Order, orderOfSeed, perform, plansOf } from "./orders.ts";
+import { type Judged, perform, plansOf, runOfSeed, type SelectedRun } from "./run-selection.ts";
 import type { Scenario } from "./scenarios.ts";
-import type { Shift } from "./shift.ts";
 import { runSmallScope } from "./small-scope-command.ts";
 import { count, type Failure, merge, newTally, type Tally } from "./tally.ts";
+import { runTasks } from "./worker-pool.ts";
+import type { WorkerTask } from "./worker-task.ts";
 import { runYears } from "./years-command.ts";
 
 const values = readFlags("sim", {
@@ -93,12 +93,12 @@ async function years(count: number): Promise<void> {
 /** In this thread, so that a debugger and a profiler see it. */
 async function again(): Promise<void> {
   const tally = newTally();
-  for (const order of await orders()) {
-    const judged = await perform(order);
+  for (const selected of await selectedRuns()) {
+    const judged = await perform(selected);
     count(tally, judged);
     if (values.trace) trace(judged);
     if (judged.violations.length > 0) {
-      const failure = { order, violations: judged.violations, replay: "" };
+      const failure = { selected, violations: judged.violations, replay: "" };
       tally.failures.push(failure);
       tell(failure);
     }
@@ -107,15 +107,15 @@ async function again(): Promise<void> {
   report(tally, 0);
 }
 
-async function orders(): Promise<readonly Order[]> {
+async function selectedRuns(): Promise<readonly SelectedRun[]> {
   const seed = Number(values.seed ?? 1);
   if (isOneSeed()) {
-    const order = await orderOfSeed(seed);
+    const selected = await runOfSeed(seed);
     const kept = values.keep?.split(",").map(Number);
-    const faults = order.plan.faults.filter((_, index) => kept?.includes(index) ?? true);
-    return [{ ...order, plan: { ...order.plan, faults } }];
+    const faults = selected.plan.faults.filter((_, index) => kept?.includes(index) ?? true);
+    return [{ ...selected, plan: { ...selected.plan, faults } }];
   }
-  const found: Order[] = [];
+  const found: SelectedRun[] = [];
   for (const { name } of chosen) {
     const plans = [NO_FAULTS, ...(await plansOf(name))];
     for (const plan of plans) {
@@ -130,19 +130,19 @@ function trace({ run }: Judged): void {
   const { calls, world, digest } = run;
   for (const call of calls) console.log(Math.round(call.sentAt), describeCall(call));
   for (const line of world.logs) console.log(line);
-  for (const line of run.endPicture) console.log(line);
+  for (const line of run.finalState) console.log(line);
   console.log(JSON.stringify(run.plan.faults), digest);
 }
 
 async function campaign(): Promise<void> {
   const logbook = values.state === undefined ? undefined : new Logbook(values.state);
   const seeds = Number(values.seeds ?? 0);
-  const shifts = chosenShifts(seeds);
-  const rest = logbook === undefined ? shifts : logbook.rest(shifts);
+  const tasks = chosenTasks(seeds);
+  const rest = logbook === undefined ? tasks : logbook.rest(tasks);
   let saidAt = 0;
   let told = 0;
-  const onProgress = (soFar: Tally, shift: Shift) => {
-    logbook?.note(shift);
+  const onProgress = (soFar: Tally, task: WorkerTask) => {
+    logbook?.note(task);
     for (const failure of soFar.failures.slice(told, SHOWN)) tell(failure);
     told = soFar.failures.length;
     if (performance.now() - saidAt > NEWS_MS) {
@@ -152,25 +152,25 @@ async function campaign(): Promise<void> {
     }
     return true;
   };
-  const tally = await workOff(rest, { threads: Number(values.threads), onProgress });
+  const tally = await runTasks(rest, { threads: Number(values.threads), onProgress });
   logbook?.save(tally);
   if (logbook !== undefined) merge(tally, logbook.before);
   report(tally, seeds);
 }
 
-async function* chosenShifts(seeds: number): AsyncGenerator<Shift> {
+async function* chosenTasks(seeds: number): AsyncGenerator<WorkerTask> {
   if (values.plans || seeds === 0) yield* chosen.map(faultless);
-  if (values.plans) yield* planShifts(Number(values.every), chosen, new RegExp(values.only));
-  yield* seedShifts(Number(values.seed ?? 1), seeds);
+  if (values.plans) yield* planTasks(Number(values.every), chosen, new RegExp(values.only));
+  yield* seedTasks(Number(values.seed ?? 1), seeds);
 }
 
-function faultless({ name }: Scenario): Shift {
+function faultless({ name }: Scenario): WorkerTask {
   return { kind: "plans", scenario: name, numbers: [-1] };
 }
 
 /** Failures are told as they come. */
-function tell({ order, violations, replay }: Failure): void {
-  console.log(`${order.scenario}: ${JSON.stringify(order.plan.faults)}`);
+function tell({ selected, violations, replay }: Failure): void {
+  console.log(`${selected.scenario}: ${JSON.stringify(selected.plan.faults)}`);
   for (const { invariant, what, at } of violations) console.log(`  ${at} ms ${invariant}: ${what}`);
   if (replay !== "") console.log(`  again: ${replay}`);
 }

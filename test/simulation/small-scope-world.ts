@@ -209,12 +209,12 @@ const FINAL = [
   "S4 issues",
   "S4 accounts",
   "S5 accounting",
-  "S5 books",
+  "S5 keys accounted",
   "staging removed",
   "no crash",
 ];
 
-const BOOKS = ["S5 accounting", "S5 books"];
+const ACCOUNTING = ["S5 accounting", "S5 keys accounted"];
 
 /** Reads of Kubernetes and renewals of the lease come in between anyway. */
 function matters(call: CallRecord | undefined): boolean {
@@ -238,7 +238,7 @@ function createObjects(world: SimWorld, keys: readonly string[]): void {
 
 function isDone(world: SimWorld): boolean {
   if (everythingIsReady(world) !== undefined) return false;
-  if (BOOKS.some((name) => endChecks[name]?.({ world } as never) !== undefined)) return false;
+  if (ACCOUNTING.some((name) => endChecks[name]?.({ world } as never) !== undefined)) return false;
   const isSettled = apiKeysOf(world).every(({ status }) => status?.attempt === undefined);
   return isSettled && endChecks["staging removed"]?.({ world } as never) === undefined;
 }

@@ -1,12 +1,12 @@
 /** What many runs come to, in a form that travels between threads. */
 import type { Fault } from "./faults.ts";
 import type { Violation } from "./invariants.ts";
-import type { Judged, Order } from "./orders.ts";
+import type { Judged, SelectedRun } from "./run-selection.ts";
 
 export interface Failure {
-  readonly order: Order;
+  readonly selected: SelectedRun;
   readonly violations: readonly Violation[];
-  /** Runs this very order again. */
+  /** Repeats this very run. */
   readonly replay: string;
 }
 

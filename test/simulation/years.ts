@@ -15,6 +15,7 @@ import {
 } from "../../src/resources/resource-types.ts";
 import { DAY, HOUR, parseInstant } from "../../src/util/time.ts";
 import { seededRandom } from "../support/seeded-random.ts";
+import { FaultSchedule, type Outage } from "./fault-schedule.ts";
 import { NO_FAULTS } from "./faults.ts";
 import {
   apiKeysOf,
@@ -27,7 +28,6 @@ import {
 import type { Violation } from "./invariants.ts";
 import { inNamespace, READ } from "./scenarios.ts";
 import { connectionSpec, SimWorld } from "./sim-world.ts";
-import { type Outage, Weather } from "./weather.ts";
 
 export interface YearsOptions {
   readonly years: number;
@@ -64,16 +64,16 @@ export async function liveForYears({
   onProgress = () => undefined,
 }: YearsOptions): Promise<Years> {
   const random = seededRandom(`years:${seed}`);
-  const weather = new Weather(random.fork("weather"));
+  const schedule = new FaultSchedule(random.fork("schedule"));
   const world = new SimWorld({
     seed,
     plan: NO_FAULTS,
-    faults: weather,
+    faults: schedule,
     flags: ["--leader-elect=false"],
     timing: { secretCheckMs: 2 * DAY },
     shapes: { keyRecords: "strings", deadKeys: "hidden" },
   });
-  const log = new YearsLog(world, weather);
+  const log = new YearsLog(world, schedule);
   world.startOperator();
   makeAccounts(world);
   await world.kernel.advance(HOUR);
@@ -81,7 +81,7 @@ export async function liveForYears({
     world.kernel.schedule(random.fraction() * MADE_WITHIN_MS, () => makeKey(world, index));
   }
   const until = years * YEAR;
-  weather.begin(world, until - AT_REST_MS);
+  schedule.begin(world, until - AT_REST_MS);
   while (world.kernel.elapsed < until) {
     await world.kernel.advance(HOUR);
     // Whatever a weak reference was asked for is kept until the event loop turns.
@@ -109,7 +109,7 @@ function makeKey(world: SimWorld, index: number): void {
 
 class YearsLog {
   readonly #world: SimWorld;
-  readonly #weather: Weather;
+  readonly #schedule: FaultSchedule;
   readonly #violations = new Map<string, Violation>();
   readonly #wereReady = new Set<string>();
   readonly #renewals: number[] = [];
@@ -118,9 +118,9 @@ class YearsLog {
   #late = 0;
   #consoleChanges = 0;
 
-  constructor(world: SimWorld, weather: Weather) {
+  constructor(world: SimWorld, schedule: FaultSchedule) {
     this.#world = world;
-    this.#weather = weather;
+    this.#schedule = schedule;
     world.kernel.afterEachEvent(() => this.#count());
   }
 
@@ -146,7 +146,7 @@ class YearsLog {
     return {
       issued: console.world.keys.size,
       orphaned: apiKeysOf(this.#world).flatMap(({ status }) => status?.orphaned ?? []).length,
-      outages: this.#weather.outages,
+      outages: this.#schedule.outages,
       crashes,
       renewals: Array.from(this.#renewals, (count = 0) => count),
       late: this.#late,
@@ -195,8 +195,8 @@ class YearsLog {
     const { kernel } = this.#world;
     const from = kernel.elapsed - (kernel.now - due) - CATCH_UP_MS;
     return (
-      this.#weather.wasOut("iam", from, kernel.elapsed) ||
-      this.#weather.wasOut("kube", from, kernel.elapsed)
+      this.#schedule.wasOut("iam", from, kernel.elapsed) ||
+      this.#schedule.wasOut("kube", from, kernel.elapsed)
     );
   }
 

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { altered, GARBLED, intercepted, type Refusal } from "../server-fault.ts";
 import { ApiError } from "./api-error.ts";
-import type { Deed } from "./deed.ts";
+import type { DelayedCall } from "./delayed-call.ts";
 import type { ActiveFault, ConsoleFault } from "./faults.ts";
 import { type Reply, toErrorReply } from "./reply.ts";
 import type { Shapes } from "./shapes.ts";
@@ -13,7 +13,7 @@ import type { Shapes } from "./shapes.ts";
 const HUGE_BYTES = 16 * 1024 * 1024;
 
 export interface Wire {
-  readonly deed: Deed;
+  readonly call: DelayedCall;
   readonly response: ServerResponse;
   readonly shapes: Readonly<Shapes>;
   readonly now: number;
@@ -57,7 +57,7 @@ export async function inflict(
       send(wire, altered(fault, wire.reply));
       return true;
     case "LateCommit":
-      setTimeout(wire.deed.accept(), fault.ms).unref();
+      setTimeout(wire.call.accept(), fault.ms).unref();
       if (fault.status !== undefined) send(wire, refusal({ status: fault.status }, wire));
       return true;
     case "DoubleCommit":
@@ -67,7 +67,7 @@ export async function inflict(
       send(wire, intercepted(fault));
       return true;
     case "Behind":
-      send(wire, wire.deed.commit(fault.ms));
+      send(wire, wire.call.commit(fault.ms));
       return true;
     case "Refuse":
       send(wire, refusal(fault, wire));
@@ -99,10 +99,10 @@ async function commitTwice(
   wire: Wire,
   { ms, answer }: Extract<ConsoleFault, { kind: "DoubleCommit" }>,
 ): Promise<void> {
-  const first = wire.deed.commit();
+  const first = wire.call.commit();
   if (answer === "First") send(wire, first);
   await delay(ms, undefined, { ref: false });
-  const second = wire.deed.commit();
+  const second = wire.call.commit();
   if (answer === "Second") send(wire, second);
 }
 

@@ -13,7 +13,7 @@ import type { Moment } from "../server-fault.ts";
 import { offeredAuth, type Principal } from "./authentication.ts";
 import { WorldClock } from "./clock.ts";
 import { startControl } from "./control.ts";
-import { type Deed, deedOf } from "./deed.ts";
+import { type DelayedCall, delayedCallOf } from "./delayed-call.ts";
 import { inflict, reset, send, type Wire } from "./fault-actions.ts";
 import { Faults } from "./faults.ts";
 import type { ExtraCalls } from "./operations.ts";
@@ -121,27 +121,27 @@ class ConsoleServer implements IamServer {
     );
     const body = await readBody(request);
     if (this.faults.latencyMs > 0) await delay(this.faults.latencyMs);
-    const deed = this.#deed(request, target, route, body, record);
-    const wire = this.#wire(response, record, deed);
+    const call = this.#delayedCall(request, target, route, body, record);
+    const wire = this.#wire(response, record, call);
     record.body = withoutSecrets(body.json);
     if (await this.#suffer("BeforeCommit", record, wire)) return;
-    const reply = deed.commit();
+    const reply = call.commit();
     if (wire.slowMs > 0) await delay(wire.slowMs);
     const after = { ...wire, reply };
     if (await this.#suffer("AfterCommit", record, after)) return;
     send(after, reply);
   }
 
-  #deed(
+  #delayedCall(
     request: IncomingMessage,
     target: Target,
     route: Route | undefined,
     body: Body,
     record: RequestRecord,
-  ): Deed {
+  ): DelayedCall {
     const { shapes, world } = this;
     const { keyPropagationMs, listsBehindMs } = this.faults;
-    const deed = deedOf(
+    const call = delayedCallOf(
       { world, shapes, keyPropagationMs, listsBehindMs },
       {
         route,
@@ -159,9 +159,9 @@ class ConsoleServer implements IamServer {
       return reply;
     };
     return {
-      commit: (behindMs) => noted(deed.commit(behindMs)),
+      commit: (behindMs) => noted(call.commit(behindMs)),
       accept: () => {
-        const commit = deed.accept();
+        const commit = call.accept();
         return () => noted(commit());
       },
     };
@@ -189,12 +189,12 @@ class ConsoleServer implements IamServer {
     };
   }
 
-  #wire(response: ServerResponse, record: RequestRecord, deed: Deed): Wire {
+  #wire(response: ServerResponse, record: RequestRecord, call: DelayedCall): Wire {
     const onStatus = (status: number) => {
       record.status = status;
     };
     const { shapes } = this;
-    return { deed, response, shapes, now: this.#now(), reply: NO_REPLY, slowMs: 0, onStatus };
+    return { call, response, shapes, now: this.#now(), reply: NO_REPLY, slowMs: 0, onStatus };
   }
 
   #now(): number {

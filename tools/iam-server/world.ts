@@ -176,7 +176,7 @@ export class World {
   readonly #secrets = new Map<string, string>();
   readonly #sessions = new Map<string, Session>();
   /** What a replica does to follow, oldest first. */
-  readonly #deeds: { readonly at: Instant; readonly follow: (replica: World) => void }[] = [];
+  readonly #effects: { readonly at: Instant; readonly follow: (replica: World) => void }[] = [];
 
   /** `randomBytes`: where ids, tokens and secrets come from. */
   constructor(
@@ -197,9 +197,9 @@ export class World {
       replica.organizations.set(id, organization);
     for (const [token, session] of this.#sessions) replica.#sessions.set(token, session);
     for (const [id, statements] of this.#statements) replica.#statements.set(id, statements);
-    // The clock may have been set back: what came before the last deed of that time has happened too.
-    const last = this.#deeds.findLastIndex(({ at }) => at <= instant);
-    for (const { follow } of this.#deeds.slice(0, last + 1)) follow(replica);
+    // The clock may have been set back: what came before the last call of that time has happened too.
+    const last = this.#effects.findLastIndex(({ at }) => at <= instant);
+    for (const { follow } of this.#effects.slice(0, last + 1)) follow(replica);
     return replica;
   }
 
@@ -484,16 +484,16 @@ export class World {
   }
 
   /** What was there before the first change is on every replica. */
-  #do(deed: (world: World) => void): void {
-    deed(this);
+  #do(call: (world: World) => void): void {
+    call(this);
     const at = this.journal.length === 0 ? Number.NEGATIVE_INFINITY : this.clock.now();
-    this.#deeds.push({ at, follow: deed });
+    this.#effects.push({ at, follow: call });
   }
 
   #record(change: Timeless<Change>, follow: (replica: World) => void): void {
     const at = this.clock.now();
     this.journal.push({ ...change, at } as Change);
-    this.#deeds.push({ at, follow });
+    this.#effects.push({ at, follow });
   }
 }
 

@@ -1,13 +1,13 @@
 import { findCondition } from "../../api/conditions.ts";
-import { createApiKeyController } from "../../kinds/api-key/controller.ts";
+import { createApiKeyReconciler } from "../../kinds/api-key/reconciler.ts";
 import {
-  createClusterConnectionController,
-  createConnectionController,
-} from "../../kinds/connection/controller.ts";
+  createClusterConnectionReconciler,
+  createConnectionReconciler,
+} from "../../kinds/connection/reconciler.ts";
 import type { ConnectionRegistry } from "../../kinds/connection/registry.ts";
 import { toRef } from "../../kinds/policy-binding/account-store.ts";
-import { createAccountBindingsController } from "../../kinds/policy-binding/controller.ts";
-import { createServiceAccountController } from "../../kinds/service-account/controller.ts";
+import { createAccountBindingsReconciler } from "../../kinds/policy-binding/reconciler.ts";
+import { createServiceAccountReconciler } from "../../kinds/service-account/reconciler.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Store } from "../../kube/store/store.ts";
 import type { Context } from "../../reconciler/context.ts";
@@ -46,14 +46,14 @@ export function createPlanners(
 ): Planners {
   const { caches } = context;
   const sources = { registry, operatorNamespace };
-  const bindings = createAccountBindingsController(context);
+  const bindings = createAccountBindingsReconciler(context);
   return {
     ClusterConnection: planner(
       caches.of(clusterConnectionType),
-      createClusterConnectionController(context, sources),
+      createClusterConnectionReconciler(context, sources),
     ),
-    Connection: planner(caches.of(connectionType), createConnectionController(context, sources)),
-    ServiceAccount: planner(caches.of(serviceAccountType), createServiceAccountController(context)),
+    Connection: planner(caches.of(connectionType), createConnectionReconciler(context, sources)),
+    ServiceAccount: planner(caches.of(serviceAccountType), createServiceAccountReconciler(context)),
     // By account: reports the obstacle of one of its PolicyBindings.
     PolicyBinding: {
       get: (key) =>
@@ -66,7 +66,7 @@ export function createPlanners(
     ApiKey: planner(caches.of(apiKeyType), {
       // A new controller for each ApiKey counts the keys that the plan issues for the others.
       plan: (object, run) =>
-        createApiKeyController(context, { enqueue: () => undefined }).plan(object, run),
+        createApiKeyReconciler(context, { enqueue: () => undefined }).plan(object, run),
     }),
   };
 }

@@ -7,9 +7,9 @@ import type { AccessParts } from "../../resources/access-watches.ts";
 import { indexes } from "../../resources/indexes.ts";
 import { accountOf, connectionResource } from "../../resources/queue-resources.ts";
 import { apiKeyType } from "../../resources/resource-types.ts";
-import { createApiKeyController } from "./controller.ts";
 import type { DeletedIssues } from "./deleted-issues.ts";
 import { apiKeyGauges } from "./gauges.ts";
+import { createApiKeyReconciler } from "./reconciler.ts";
 import { secretNameIndex } from "./secret-claims.ts";
 import type { Timing } from "./timing.ts";
 import { apiKeyWatches } from "./watches.ts";
@@ -41,7 +41,7 @@ export const apiKeys = defineModule<ApiKey, ApiKeyParts>({
   selectedBy: (apiKey, caches) => accountOf(caches, apiKey) ?? apiKey,
   gauges: apiKeyGauges,
   reconciler: (context, { timing, deletedIssues, consumers }, enqueue) => {
-    const controller = createApiKeyController(context, {
+    const controller = createApiKeyReconciler(context, {
       enqueue: (key) => enqueue(parseKey(key)),
       timing,
       ...(deletedIssues === undefined ? {} : { deletedIssues }),

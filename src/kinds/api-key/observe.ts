@@ -1,6 +1,6 @@
 import { movesTo } from "../../accounts/key-accounts.ts";
-import { hasHadItsTurn } from "../../accounts/new-account.ts";
-import { provenElsewhere } from "../../accounts/proven-elsewhere.ts";
+import { isReconciled } from "../../accounts/new-account.ts";
+import { boundToOtherConsole } from "../../accounts/other-console.ts";
 import { isUsable, whyKeysFail } from "../../accounts/standing.ts";
 import { accountInUse as accountInUseOf } from "../../api/account-in-use.ts";
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
@@ -93,7 +93,7 @@ export async function observe(
     ...secrets,
     otherClaim: otherClaimOn(object, run.caches),
     held,
-    lateKeys: lateKeysOf(object, run),
+    keysAfterClose: lateKeysOf(object, run),
     unsettledPeer: unsettledPeerOf(object, spec, run, coordination.attempts),
     consumers: { mode: consumers.mode, known: consumers.of(self.uid) },
     isPlanned: run.isPlan,
@@ -212,12 +212,12 @@ async function readUsable(
         "ServiceAccountNotReady",
         `ServiceAccount ${name} is not ready: check its Ready condition with kubectl describe iamsa ${name}.`,
       ),
-      ...(hasHadItsTurn(object) ? {} : briefly(object, clock.now())),
+      ...(isReconciled(object) ? {} : briefly(object, clock.now())),
     };
   const { connectionRef } = spec.spec;
   const found = await connections.resolve(connectionRef, namespace);
   if (!found.ok) return found.waiting;
-  const elsewhere = provenElsewhere(object, found.access.spec);
+  const elsewhere = boundToOtherConsole(object, found.access.spec);
   if (elsewhere !== undefined) return reconciling("ServiceAccountNotReady", elsewhere);
   const connection = connectionKey(connectionRef, namespace);
   const at = readTime(clock);
@@ -301,7 +301,7 @@ function countPolicies(account: ServiceAccount | undefined): number {
  */
 function briefly({ metadata }: ServiceAccount, now: Instant): Partial<Waiting> {
   const age = Math.abs(now - (parseInstant(metadata.creationTimestamp) ?? 0));
-  return age < NEW_ACCOUNT_MS ? { isBrief: true, afterMs: NEW_ACCOUNT_MS - age } : {};
+  return age < NEW_ACCOUNT_MS ? { deferFirstStatus: true, afterMs: NEW_ACCOUNT_MS - age } : {};
 }
 
 function endedAccount(account: ServiceAccount): UnusableAccount | undefined {

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { movesTo } from "../../accounts/key-accounts.ts";
-import { hasHadItsTurn } from "../../accounts/new-account.ts";
+import { isReconciled } from "../../accounts/new-account.ts";
 import { isUsable } from "../../accounts/standing.ts";
 import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
@@ -59,7 +59,7 @@ export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watc
         return account === undefined ? [] : keysMovingTo(account);
       }),
     ),
-    watch(serviceAccounts, lateKeys),
+    watch(serviceAccounts, keysAfterClose),
     secretWatch(caches),
   ];
 }
@@ -81,7 +81,7 @@ function secretWatch({ secrets }: Caches): Watch {
 }
 
 /** ApiKeys that must list an unmanaged key of the account as orphaned. */
-function lateKeys({ key, old, new: now }: StoreChange<ServiceAccount>): readonly ObjectKey[] {
+function keysAfterClose({ key, old, new: now }: StoreChange<ServiceAccount>): readonly ObjectKey[] {
   const unmanaged = now?.status?.unmanagedKeys ?? [];
   if (unmanaged.length === 0 || isDeepStrictEqual(unmanaged, old?.status?.unmanagedKeys)) return [];
   const names = new Set(unmanaged.flatMap(({ apiKey }) => apiKey ?? []));
@@ -136,6 +136,6 @@ function mattersToKeys({ old, new: now }: StoreChange<ServiceAccount>): boolean 
 function essence(account: ServiceAccount | undefined): unknown {
   if (account === undefined) return undefined;
   const { saId, tpn, orgId, projectId, state, consoleURL } = account.status ?? {};
-  const readiness = [isUsable(account), hasHadItsTurn(account)];
+  const readiness = [isUsable(account), isReconciled(account)];
   return [...readiness, saId, tpn, orgId, projectId, state, consoleURL];
 }

@@ -2,8 +2,8 @@ import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import { bundleId } from "../../connections/client-settings.ts";
 import { defineModule } from "../../reconciler/kind-module.ts";
 import { clusterConnectionType, connectionType } from "../../resources/resource-types.ts";
-import { createClusterConnectionController, createConnectionController } from "./controller.ts";
 import type { ConnectionSources } from "./observe.ts";
+import { createClusterConnectionReconciler, createConnectionReconciler } from "./reconciler.ts";
 import { connectionWatches } from "./watches.ts";
 
 export type ConnectionParts = ConnectionSources;
@@ -16,7 +16,7 @@ export const clusterConnections = defineModule<ClusterConnection, ConnectionPart
     connectionWatches("ClusterConnection", caches, registry.sessions),
   // Every operator needs its own login, so no label selects ClusterConnections.
   selectedBy: () => undefined,
-  reconciler: createClusterConnectionController,
+  reconciler: createClusterConnectionReconciler,
 });
 
 export const connections = defineModule<Connection, ConnectionParts>({
@@ -24,7 +24,7 @@ export const connections = defineModule<Connection, ConnectionParts>({
   cache: { keep: withBundleId },
   watches: (caches, { registry }) => connectionWatches("Connection", caches, registry.sessions),
   selectedBy: () => undefined,
-  reconciler: createConnectionController,
+  reconciler: createConnectionReconciler,
 });
 
 /** In a large Connection, a hash replaces the certificates; it is enough to detect that a new client is needed. */

@@ -1,5 +1,5 @@
 import { isRevocationDue } from "../../accounts/revocation-due.ts";
-import { decidingObject } from "../../accounts/selected-by.ts";
+import { shardKeyObject } from "../../accounts/shard-key-object.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import { isPartial, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Caches } from "../../reconciler/context.ts";
@@ -10,7 +10,7 @@ import { accountResource } from "../../resources/queue-resources.ts";
 import { accountKey, indexedAs } from "../../resources/refs.ts";
 import { policyBindingType, serviceAccountType } from "../../resources/resource-types.ts";
 import { type AccountRef, createAccountStore } from "./account-store.ts";
-import { createAccountBindingsController } from "./controller.ts";
+import { createAccountBindingsReconciler } from "./reconciler.ts";
 
 /** A service account has one list of policies, so the queue holds ServiceAccounts. */
 export const policyBindings = defineModule<PolicyBinding, AccessParts, AccountRef>({
@@ -27,8 +27,8 @@ export const policyBindings = defineModule<PolicyBinding, AccessParts, AccountRe
     isLarge: (ref) => isLarge(caches, keyOf(ref)),
     isUrgent: (ref) => isRevocationDue(caches, caches.of(serviceAccountType).get(keyOf(ref))),
   }),
-  selectedBy: (binding, caches) => decidingObject(caches, accountKey(binding)) ?? binding,
-  reconciler: (context) => createAccountBindingsController(context),
+  selectedBy: (binding, caches) => shardKeyObject(caches, accountKey(binding)) ?? binding,
+  reconciler: (context) => createAccountBindingsReconciler(context),
 });
 
 /** Whether a run reads the account and its PolicyBindings from the API server, because the caches have them in part. */

@@ -1,6 +1,6 @@
 /** Reads an account and its PolicyBindings from the caches or from the API server. */
 
-import { provenElsewhere } from "../../accounts/proven-elsewhere.ts";
+import { boundToOtherConsole } from "../../accounts/other-console.ts";
 import { MAX_MESSAGE } from "../../api/conditions.ts";
 import type { Rights } from "../../api/connection.ts";
 import { requestAnnotations } from "../../api/meta.ts";
@@ -207,7 +207,7 @@ async function accessTo(
   const found = accessToRevoke(lookup);
   const rights = lookup.ok ? lookup.access.grant : lookup.grant;
   const mayRetain = rights?.retainPolicies ?? connectionRef.kind === "Connection";
-  const elsewhere = found && provenElsewhere(account, found.spec);
+  const elsewhere = found && boundToOtherConsole(account, found.spec);
   const refusal = lookup.ok ? undefined : unavailable(lookup.waiting);
   const obstacle =
     elsewhere === undefined

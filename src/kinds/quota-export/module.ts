@@ -6,7 +6,7 @@ import { indexes } from "../../resources/indexes.ts";
 import { connectionResource } from "../../resources/queue-resources.ts";
 import { apiKeyKey, indexedAs } from "../../resources/refs.ts";
 import { resourceQuotaExportType } from "../../resources/resource-types.ts";
-import { createQuotaExportController } from "./controller.ts";
+import { createQuotaExportReconciler } from "./reconciler.ts";
 import type { ReadPair } from "./steps/list-quotas.ts";
 import type { SeriesLimits } from "./steps/published-quotas.ts";
 import { quotaExportWatches } from "./watches.ts";
@@ -27,5 +27,5 @@ export const resourceQuotaExports = defineModule<ResourceQuotaExport, QuotaExpor
   watches: quotaExportWatches,
   queue: () => ({ resourceOf: connectionResource }),
   reconciler: (context, { readPair, seriesLimits }) =>
-    createQuotaExportController(context, readPair, seriesLimits),
+    createQuotaExportReconciler(context, readPair, seriesLimits),
 });

@@ -1,5 +1,5 @@
 import { isRevocationDue } from "../../accounts/revocation-due.ts";
-import { decidingObject } from "../../accounts/selected-by.ts";
+import { shardKeyObject } from "../../accounts/shard-key-object.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { connectionOf } from "../../connections/connection-key.ts";
 import { keyOf } from "../../kube/resource.ts";
@@ -9,8 +9,8 @@ import { indexes } from "../../resources/indexes.ts";
 import { connectionResource } from "../../resources/queue-resources.ts";
 import { serviceAccountType } from "../../resources/resource-types.ts";
 import { saIdIndex } from "./claims.ts";
-import { createServiceAccountController } from "./controller.ts";
 import { serviceAccountGauges } from "./gauges.ts";
+import { createServiceAccountReconciler } from "./reconciler.ts";
 import { serviceAccountWatches } from "./watches.ts";
 
 export const serviceAccounts = defineModule<ServiceAccount, AccessParts>({
@@ -22,7 +22,7 @@ export const serviceAccounts = defineModule<ServiceAccount, AccessParts>({
     isUrgent: (account) => isRevocationDue(caches, account),
   }),
   // PolicyBindings may name an account that does not exist.
-  selectedBy: (account, caches) => decidingObject(caches, keyOf(account)) ?? account,
+  selectedBy: (account, caches) => shardKeyObject(caches, keyOf(account)) ?? account,
   gauges: serviceAccountGauges,
-  reconciler: (context, _, enqueue) => createServiceAccountController(context, enqueue),
+  reconciler: (context, _, enqueue) => createServiceAccountReconciler(context, enqueue),
 });

@@ -127,8 +127,8 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
     this.#scopes.set(namespace, scope);
     return {
       beginReplace: () => {
-        const era = scope.beginRelist();
-        return (objects, version) => this.#replace(namespace, scope, era, objects, version);
+        const generation = scope.beginRelist();
+        return (objects, version) => this.#replace(namespace, scope, generation, objects, version);
       },
       put: (object) => this.#change(scope, object, object),
       remove: (object) => this.#change(scope, object, undefined),
@@ -165,7 +165,7 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
   #replace(
     namespace: string,
     scope: StoreScope,
-    era: number,
+    generation: number,
     objects: Iterable<T>,
     version: string,
   ): void {
@@ -179,7 +179,7 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
     for (const [key, object] of next) {
       if (!isSame(this.#objects.get(key), object)) changes.push(...this.#set(key, object));
     }
-    scope.relisted(era, version);
+    scope.relisted(generation, version);
     this.#notify(changes);
   }
 

@@ -4,7 +4,7 @@ import { compareResourceVersions } from "../resource.ts";
 interface Mark {
   readonly version: string;
   /** The number of the latest relist when the write was noted. */
-  readonly era: number;
+  readonly generation: number;
 }
 
 /**
@@ -23,7 +23,7 @@ export class StoreScope {
   readonly #marks = new Map<string, Mark>();
   readonly #isBehind: (key: string, version: string) => boolean;
   #version: string | undefined;
-  #era = 0;
+  #generation = 0;
   #isRelisting = false;
 
   /** `isBehind`: whether the stored object exists and is older than the version. */
@@ -52,7 +52,7 @@ export class StoreScope {
     const known = this.#marks.get(key);
     // The answers of two writes can be noted in either order.
     if (known !== undefined && compareResourceVersions(known.version, version) >= 0) return;
-    this.#marks.set(key, { version, era: this.#era });
+    this.#marks.set(key, { version, generation: this.#generation });
   }
 
   /** Whether the scope has received everything up to `version`, so that a replayed event adds nothing. */
@@ -60,17 +60,17 @@ export class StoreScope {
     return this.#version !== undefined && compareResourceVersions(version, this.#version) <= 0;
   }
 
-  /** Must be called before a listing is requested. Returns the era for {@link relisted}. */
+  /** Must be called before a listing is requested. Returns the generation for {@link relisted}. */
   beginRelist(): number {
-    this.#era += 1;
+    this.#generation += 1;
     this.#isRelisting = true;
-    return this.#era;
+    return this.#generation;
   }
 
-  relisted(era: number, version: string): void {
+  relisted(generation: number, version: string): void {
     this.#version = version;
     this.#isRelisting = false;
-    this.#settle((_key, mark) => mark.era < era || this.covers(mark.version));
+    this.#settle((_key, mark) => mark.generation < generation || this.covers(mark.version));
   }
 
   /** Only moves forward; ignores older versions. */

@@ -5,7 +5,7 @@ import { toKubeReader } from "../../kube/client/reader.ts";
 import { silentLog } from "../../util/log.ts";
 import { readTimes } from "../clock-reading.ts";
 import { withFinalizer } from "../finalizers.ts";
-import type { KindController } from "../kind-controller.ts";
+import type { KindDefinition } from "../kind-definition.ts";
 import type { End } from "../rules/next-step.ts";
 import { failureIn } from "../rules/outcome.ts";
 import type { KindTypes, Performed, Progress, ReadContext, RunContext } from "../run-context.ts";
@@ -28,7 +28,7 @@ interface MadePlan<K extends KindTypes> {
 
 /** Rejects with the error of `observe`. Process state learned by reads before the first effect is kept. */
 export async function makePlan<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,

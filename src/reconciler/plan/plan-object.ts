@@ -1,7 +1,7 @@
 import type { PlannedCall } from "../../api/plan.ts";
 import type { ResourceType } from "../../kube/resource.ts";
 import { readTime } from "../../util/agreed-time.ts";
-import type { KindController } from "../kind-controller.ts";
+import type { KindDefinition } from "../kind-definition.ts";
 import { isDeferred, rejection, reportOf } from "../report-run.ts";
 import { isReleased } from "../rules/next-step.ts";
 import { failureIn } from "../rules/outcome.ts";
@@ -19,7 +19,7 @@ export interface PlannedObject {
 
 /** What a run over the object would do and report. Never rejects. */
 export async function planObject<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   run: RunContext<K>,
 ): Promise<PlannedObject> {

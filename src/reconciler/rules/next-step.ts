@@ -1,6 +1,6 @@
 /** The next step of a run: the kind's rules, limited by suspension. Pure. */
 import type { ClockReading } from "../clock-reading.ts";
-import type { KindController } from "../kind-controller.ts";
+import type { KindDefinition } from "../kind-definition.ts";
 import type { KindTypes, Progress } from "../run-context.ts";
 import type { Failing, Outcome, Released, Suspended, Waiting } from "./outcome.ts";
 
@@ -17,7 +17,7 @@ const SUSPENDED_DELETION: Waiting = {
 export type End = Exclude<Outcome, { kind: "Failed" }> | Released;
 
 export function nextStep<K extends KindTypes>(
-  kind: KindController<K>,
+  kind: KindDefinition<K>,
   progress: Progress<K>,
   { suspend }: K["Spec"],
   at: ClockReading,
@@ -32,7 +32,7 @@ export function nextStep<K extends KindTypes>(
 }
 
 function isAllowedWhileSuspended<K extends KindTypes>(
-  { steps }: KindController<K>,
+  { steps }: KindDefinition<K>,
   step: K["Action"] | End | Failing,
 ): boolean {
   if (isOutcome(step) || isReleased(step) || isFailing(step)) return false;

@@ -20,7 +20,7 @@ export interface Waiting {
    * The other object is also new and not reconciled yet: an object without a status gets none until that changes or
    * `afterMs` is over.
    */
-  readonly isBrief?: boolean;
+  readonly deferFirstStatus?: boolean;
 }
 
 /** The object is as declared, as far as the operator knows. */

@@ -16,7 +16,7 @@ import {
   inNamespace,
   MEMBER,
   READ,
-  type Wishes,
+  type SpecChanges,
 } from "../../simulation/scenarios.ts";
 import { connectionSpec } from "../../simulation/sim-world.ts";
 import { StoryWorld } from "../../simulation/stories/story.ts";
@@ -44,7 +44,7 @@ const told =
     await world.pass(MINUTE);
     return world.sim.kube;
   };
-const declared = (wishes: Wishes = {}) => told((world) => world.begin(wishes));
+const declared = (specChanges: SpecChanges = {}) => told((world) => world.begin(specChanges));
 const [grant] = connectionSpec.grants as readonly Tree[];
 const granting = (change: Tree) => ({ grants: [{ ...grant, ...change }] });
 const later = { kind: "Connection", name: "later" };
@@ -153,9 +153,9 @@ const policyBindings: readonly Row[] = [
   ["before its account is ready", "InProgress", declared({ account: { connectionRef: later } })],
 ];
 
-const exporting = (spec: Tree, wishes: Wishes = {}) =>
+const exporting = (spec: Tree, specChanges: SpecChanges = {}) =>
   told(async (world) => {
-    await world.begin(wishes);
+    await world.begin(specChanges);
     world.sim.create(resourceQuotaExportType, {
       metadata: inNamespace("quotas"),
       spec: { clusterId: SEEDED.clusterId, ...spec },

@@ -9,7 +9,7 @@ import { isTree, listAt, type Tree, textAt, treeAt } from "../../support/api-ser
 import type { CallRecord } from "../journal.ts";
 import { NAMESPACE } from "../places.ts";
 import type { SimWorld } from "../sim-world.ts";
-import { booksBalance } from "./books.ts";
+import { keysAccountedFor } from "./key-accounting.ts";
 import {
   accountsOf,
   apiKeysOf,
@@ -241,7 +241,7 @@ export const endChecks: Readonly<Record<string, EndCheck>> = {
   "S4 issues": issuesAreBounded,
   "S4 accounts": accountsAreBounded,
   "S5 accounting": everyKeyIsAccounted,
-  "S5 books": booksBalance,
+  "S5 keys accounted": keysAccountedFor,
   "S11 told": policiesAreTold,
   "S18 quiescence": isQuiet,
   "staging removed": secretsAreTidy,

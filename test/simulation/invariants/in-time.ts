@@ -116,7 +116,7 @@ const NEWS_MS = 90_000 + CHECK_MS;
 
 /** [L8] Every wish is taken note of, also where the watch has missed it. */
 export const newsArrive: CreateWatcher = (world, circumstances) => {
-  const wishes = new Map<string, { readonly generation: number; readonly since: number }>();
+  const specChanges = new Map<string, { readonly generation: number; readonly since: number }>();
   let lookedAt = 0;
   return {
     onChange: ({ change, byOperator }) => {
@@ -124,9 +124,9 @@ export const newsArrive: CreateWatcher = (world, circumstances) => {
       const uid = String(treeAt(change.object, "metadata").uid);
       const { generation } = treeAt(change.object, "metadata");
       const since = world.kernel.elapsed;
-      if (change.type === "DELETED" || isNoted(change.object)) wishes.delete(uid);
+      if (change.type === "DELETED" || isNoted(change.object)) specChanges.delete(uid);
       else if (!byOperator && treeAt(change.previous ?? {}, "metadata").generation !== generation)
-        wishes.set(uid, { generation: Number(generation), since });
+        specChanges.set(uid, { generation: Number(generation), since });
       return undefined;
     },
     afterEvent: () => {
@@ -141,7 +141,7 @@ export const newsArrive: CreateWatcher = (world, circumstances) => {
   };
 
   function isUnheard(object: Tree): boolean {
-    const wish = wishes.get(String(treeAt(object, "metadata").uid));
+    const wish = specChanges.get(String(treeAt(object, "metadata").uid));
     return wish !== undefined && world.kernel.elapsed >= wish.since + NEWS_MS && !isNoted(object);
   }
 

@@ -1,4 +1,3 @@
-import { booksInTime } from "./books.ts";
 import { budgetWindow, caps } from "./caps.ts";
 import { earlyRotation } from "./early-rotation.ts";
 import { evidence, readyIsTrue } from "./evidence.ts";
@@ -10,13 +9,14 @@ import {
   newsArrive,
   renewalsAreInTime,
 } from "./in-time.ts";
+import { keysAccountedInTime } from "./key-accounting.ts";
+import { leaderFailover } from "./leader-failover.ts";
 import { logins } from "./logins.ts";
 import { keysHaveTheirAccount, namedKeysAreManaged, permissionsStay } from "./moves.ts";
 import { preconditions } from "./preconditions.ts";
 import { completeReads, releases } from "./releases.ts";
 import { retirement } from "./retirement.ts";
 import { refusedOften, retryAfter } from "./retries.ts";
-import { succession } from "./succession.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
 /** Every invariant that remembers, by name. */
@@ -25,7 +25,7 @@ export const watchers: Readonly<Record<string, CreateWatcher>> = {
   "S3 retirement": retirement,
   "S4 caps": caps,
   "S4 window": budgetWindow,
-  "S5 books in time": booksInTime,
+  "S5 keys accounted in time": keysAccountedInTime,
   "S5 key accounts": keysHaveTheirAccount,
   "S5 managed": namedKeysAreManaged,
   "S8 fence": fence,
@@ -37,7 +37,7 @@ export const watchers: Readonly<Record<string, CreateWatcher>> = {
   "S17 L2 renewal": renewalsAreInTime,
   "S19 logins": logins,
   "S21 permissions stay": permissionsStay,
-  "L4 succession": succession,
+  "L4 leader failover": leaderFailover,
   "L5 repair": damageIsRepaired,
   "L6 deletion": deletionsEnd,
   "L7 expired": expiredKeysLeave,

@@ -46,7 +46,7 @@ export const consoleScenarios: readonly Scenario[] = [
   fromRest("superseded key retired", (world) => rotateNow(world, "one"), {
     ...rotation,
     world: { extraCalls },
-    wishes: { connection: { extraCalls } },
+    specChanges: { connection: { extraCalls } },
     atEnd: (world) => {
       const live = [...world.console.world.keys.values()].filter(
         ({ status }) => status === "active",

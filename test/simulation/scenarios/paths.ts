@@ -16,20 +16,20 @@ import {
   MEMBER,
   READ,
   type Scenario,
-  type Wishes,
+  type SpecChanges,
 } from "../scenarios.ts";
 import type { SimWorld } from "../sim-world.ts";
 
 interface Way {
   readonly name: string;
-  readonly to: Wishes;
+  readonly to: SpecChanges;
   readonly steps: readonly ((world: SimWorld) => void)[];
 }
 
 /** The wish by its way, and the wish from nothing. */
 function twoWays({ name, to, steps }: Way): readonly Scenario[] {
   return [
-    fromNothing(`${name}, at once`, { wishes: to }),
+    fromNothing(`${name}, at once`, { specChanges: to }),
     fromNothing(`${name}, by its way`, { endsAs: `${name}, at once` }, async (world) => {
       for (const step of steps) {
         await world.kernel.advance(15 * SECOND);

@@ -125,7 +125,7 @@ export const bindingStories: readonly Story[] = [
       world.sim.delete(policyBindingType, "reader");
       await world.pass(11 * MINUTE);
       world.expect("its policy is left", world.bound, [MEMBER, READ]);
-      world.expect("and known to be", recordOf(world).leftPolicyIds, [READ]);
+      world.expect("and known to be", recordOf(world).abandonedPolicyIds, [READ]);
       grant(world, { retainPolicies: false });
       await world.pass(SECOND);
       world.sim.delete(serviceAccountType, ACCOUNT);

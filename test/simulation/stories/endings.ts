@@ -18,7 +18,7 @@ import {
   DEPLOY,
   MEMBER,
   READ,
-  type Wishes,
+  type SpecChanges,
 } from "../scenarios.ts";
 import { type Story, type StoryWorld, story, storyWith, unready } from "./story.ts";
 
@@ -54,8 +54,8 @@ function deleteUsers(world: StoryWorld): void {
 }
 
 /** An account that nothing uses any more. */
-async function beginUnused(world: StoryWorld, wishes: Wishes = {}): Promise<void> {
-  await world.begin(wishes);
+async function beginUnused(world: StoryWorld, specChanges: SpecChanges = {}): Promise<void> {
+  await world.begin(specChanges);
   deleteUsers(world);
   await world.pass(2 * MINUTE);
 }

@@ -185,7 +185,7 @@ const edits: readonly Story[] = [
       await world.pass(MINUTE);
       world.expect("the Secret holds another key", world.secret().keyId !== world.live[0]);
     },
-    { excuses: ["S5 accounting", "S5 books in time"] },
+    { excuses: ["S5 accounting", "S5 keys accounted in time"] },
   ),
   story("edited annotations of the Secret are not believed", async (world) => {
     const data = { keyId: "${keyId}", secret: "${secret}", till: "${expirationTime}" };

@@ -22,7 +22,7 @@ import { endChecks, everythingIsReady } from "../invariants/at-rest.ts";
 import { apiKeysOf, type StoredApiKey } from "../invariants/view.ts";
 import { Invariants, type Violation } from "../invariants.ts";
 import { NAMESPACE } from "../places.ts";
-import { createAll, type Wishes } from "../scenarios.ts";
+import { createAll, type SpecChanges } from "../scenarios.ts";
 import { type ConsoleSettings, SimWorld } from "../sim-world.ts";
 import { happen } from "../world-events.ts";
 
@@ -94,9 +94,9 @@ export class StoryWorld {
   }
 
   /** The operator and everything it is to make, half a minute later. */
-  async begin(wishes: Wishes = {}): Promise<void> {
+  async begin(specChanges: SpecChanges = {}): Promise<void> {
     this.sim.startOperator();
-    createAll(this.sim, wishes);
+    createAll(this.sim, specChanges);
     await this.pass(MINUTE / 2);
   }
 

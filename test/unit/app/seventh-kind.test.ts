@@ -10,7 +10,7 @@ import { kinds } from "../../../src/kinds/kinds.ts";
 import { keyOf, keyText, type ResourceType } from "../../../src/kube/resource.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import type { Context } from "../../../src/reconciler/context.ts";
-import type { KindController } from "../../../src/reconciler/kind-controller.ts";
+import type { KindDefinition } from "../../../src/reconciler/kind-definition.ts";
 import { defineModule } from "../../../src/reconciler/kind-module.ts";
 import { createReconciler } from "../../../src/reconciler/reconciler.ts";
 import type { CommonStatus } from "../../../src/reconciler/rules/report.ts";
@@ -62,7 +62,7 @@ const gadgetType: ResourceType<Gadget> = {
   namespaced: true,
 };
 
-const controller: KindController<GadgetKind> = {
+const controller: KindDefinition<GadgetKind> = {
   type: gadgetType,
   parse: ({ spec }) => ({ ok: true, spec }),
   start: {},

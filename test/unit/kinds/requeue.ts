@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { ClockReading } from "../../../src/reconciler/clock-reading.ts";
-import type { KindController } from "../../../src/reconciler/kind-controller.ts";
+import type { KindDefinition } from "../../../src/reconciler/kind-definition.ts";
 import { isOutcome, nextStep } from "../../../src/reconciler/rules/next-step.ts";
 import { reported } from "../../../src/reconciler/rules/report.ts";
 import { requeueMs } from "../../../src/reconciler/rules/requeue.ts";
@@ -18,7 +18,7 @@ import { effort } from "../../setup/effort.ts";
 const RESYNC_MS = 10 * HOUR;
 
 export type Rules<K extends KindTypes> = Pick<
-  KindController<K>,
+  KindDefinition<K>,
   "next" | "nextOfDeletion" | "steps" | "start" | "report"
 >;
 
@@ -36,7 +36,7 @@ function endOf<K extends KindTypes>(
   at: ClockReading,
 ) {
   const progress = { snapshot, done };
-  const step = nextStep(rules as KindController<K>, progress, spec, at);
+  const step = nextStep(rules as KindDefinition<K>, progress, spec, at);
   if (!isOutcome(step)) return { said: step.kind };
   const { state: before } = snapshot as { state?: K["State"] };
   const made = rules.report(progress, step, at, before);

@@ -7,7 +7,7 @@ import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import { IamError } from "../../../src/console/errors.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
-import type { KindController } from "../../../src/reconciler/kind-controller.ts";
+import type { KindDefinition } from "../../../src/reconciler/kind-definition.ts";
 import { createReconciler } from "../../../src/reconciler/reconciler.ts";
 import { readinessOf } from "../../../src/reconciler/rules/report.ts";
 import type { KindTypes, Progress } from "../../../src/reconciler/run-context.ts";
@@ -81,7 +81,7 @@ function toy(
       return { objects: reported ? [written] : [], state: "known" };
     },
     mustSave: () => performed.length < unsaved,
-  } as KindController<Toy>;
+  } as KindDefinition<Toy>;
   const { reconcile, onGone, save } = createReconciler(kind, {
     ...{ kube: kube.client, caches: kube.openCaches(), connections: {} as never, clock },
     ...{ metrics: createMetrics(new Registry()), log: silentLog },

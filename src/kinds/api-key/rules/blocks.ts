@@ -298,13 +298,16 @@ function attemptsFailInARow(
   at: ClockReading,
   because: KeyNeed,
 ): Waiting | undefined {
-  const { vainAttempts } = snapshot;
-  if (vainAttempts === undefined || vainAttempts.count < 2) return undefined;
+  const { attemptsWithoutKey } = snapshot;
+  if (attemptsWithoutKey === undefined || attemptsWithoutKey.count < 2) return undefined;
   if (rotationIsRequested(snapshot) !== undefined) return undefined;
-  const pauseMs = Math.min(ATTEMPT_PAUSE_MS * 2 ** (vainAttempts.count - 2), MAX_ATTEMPT_PAUSE_MS);
-  const leftMs = vainAttempts.closedAt + pauseMs - at.monotonic;
+  const pauseMs = Math.min(
+    ATTEMPT_PAUSE_MS * 2 ** (attemptsWithoutKey.count - 2),
+    MAX_ATTEMPT_PAUSE_MS,
+  );
+  const leftMs = attemptsWithoutKey.closedAt + pauseMs - at.monotonic;
   if (leftMs <= 0) return undefined;
-  const message = `${because.message} But the console gave no usable response to the last ${vainAttempts.count} attempts, and no key was issued; the next attempt follows ${pauseMs / SECOND} seconds after the last attempt, or when you set the annotation iam-operator.io/rotate-requested-at.`;
+  const message = `${because.message} But the console gave no usable response to the last ${attemptsWithoutKey.count} attempts, and no key was issued; the next attempt follows ${pauseMs / SECOND} seconds after the last attempt, or when you set the annotation iam-operator.io/rotate-requested-at.`;
   return blocked("Reconciling", { reason: "IssuanceFailing", message }, leftMs);
 }
 

@@ -120,7 +120,7 @@ function statusAfter(progress: ApiKeyProgress, at: ClockReading): ApiKeyStatus {
   const { snapshot } = progress;
   const { self, spec } = snapshot;
   const now = certainTime(at);
-  const keys = tidied(snapshot, now);
+  const keys = withoutExpired(snapshot, now);
   const content = contentOf(progress, at);
   const renewal = renewalOf(snapshot, at.now);
   return {
@@ -145,7 +145,7 @@ function pendingOf({ object, held, staging, status }: ApiKeySnapshot): ApiKeySta
 }
 
 /** The expiry of a late key is an estimate: the key stays listed while the console lists it. */
-function tidied(snapshot: ApiKeySnapshot, now: Instant): KeyStatus {
+function withoutExpired(snapshot: ApiKeySnapshot, now: Instant): KeyStatus {
   const { status } = snapshot;
   const listOf = listsOf(snapshot);
   return {

@@ -56,7 +56,7 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
   /** Labels and annotations removed from `spec`, because the connection does not allow them. */
   readonly reservedMetadata?: readonly string[];
   /** Keys of this ApiKey's attempts that its account reports as unmanaged and its status does not list. */
-  readonly lateKeys: readonly LateKey[];
+  readonly keysAfterClose: readonly LateKey[];
   /** Another ApiKey of the account whose attempt is open and unexplained. */
   readonly unsettledPeer: string | undefined;
   /** What is known about the Pods that use the Secret. */
@@ -87,7 +87,7 @@ export interface ApiKeyMemory {
    */
   readonly regularCheckFrom: number | undefined;
   /** Attempts in a row that issued no key, although the console did not reject them. */
-  readonly vainAttempts: VainAttempts | undefined;
+  readonly attemptsWithoutKey: VainAttempts | undefined;
   /** The last response that cannot be read: the status may not have it yet. */
   readonly unreadableResponse: KeyStatus["unreadableResponse"];
   /** The last write of the target Secret that the API server answered with other content. */
@@ -104,7 +104,7 @@ export const nothingRemembered: ApiKeyMemory = {
   pendingRejection: undefined,
   lastCheckTime: undefined,
   regularCheckFrom: undefined,
-  vainAttempts: undefined,
+  attemptsWithoutKey: undefined,
   unreadableResponse: undefined,
   notKept: undefined,
   rehearsal: undefined,

@@ -86,9 +86,11 @@ export function closeAttempt({
     },
     planned: (action, progress, run) => ({ answer: withoutOpenAttempt(progress, action, run) }),
     after: ({ orphans, refund, because }, { snapshot }, closed, { monotonic }) => {
-      const vainAttempts = refund ? nextVainAttempt(snapshot.vainAttempts, monotonic) : undefined;
+      const attemptsWithoutKey = refund
+        ? nextVainAttempt(snapshot.attemptsWithoutKey, monotonic)
+        : undefined;
       const done = withDone(closed, { secondRead: undefined });
-      const after = remembering(done, { recovery: undefined, vainAttempts });
+      const after = remembering(done, { recovery: undefined, attemptsWithoutKey });
       const id = snapshot.status.attempt?.id ?? attemptOf(snapshot.staging);
       const note = `Attempt ${id} is closed: ${because}.`;
       return orphans.length > 0
@@ -181,7 +183,7 @@ export function listLateKeys({
     if (!isAlone) return { late: [], listed: deferring };
     const known = accounts.flatMap(([, key]) => peerKeysOf(object, key, run, attempts).known);
     const late = keys.filter(({ keyId }) => !known.includes(keyId));
-    const done = withSnapshot(deferring, { lateKeys: [] });
+    const done = withSnapshot(deferring, { keysAfterClose: [] });
     if (late.length === 0) return { late, listed: done };
     const next = withLateKeys(status, late, spec.expiresInDays, run.clock.now());
     return { late, listed: withSnapshot(done, { status: next }) };

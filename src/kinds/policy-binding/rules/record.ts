@@ -22,7 +22,13 @@ export function recordOf(
   const { unrevoked: added = [] } = done;
   const { decision, verified } = choice;
   const stored: BindingsStatus = account.status?.bindings ?? {};
-  const { unansweredSync, leftPolicyIds, unrevokedPolicyIds, ungrantedTime: _, ...most } = stored;
+  const {
+    unansweredSync,
+    abandonedPolicyIds,
+    unrevokedPolicyIds,
+    ungrantedTime: _,
+    ...most
+  } = stored;
   const { respelledPolicyIds: _____, ...rest } = most;
   const { confirmationTime: __, emptiedTime: ___, unreadable: ____, ...known } = rest;
   const { notAppliedTime: ______, ...settled } = known;
@@ -33,8 +39,8 @@ export function recordOf(
   const { withdrawal } = availability.restriction ?? {};
   const isPending = withdrawal !== undefined && (!withdrawal.isOver || blocked !== undefined);
   const left = isKnown
-    ? common(foreign, union(old.policyIds ?? [], leftPolicyIds ?? []))
-    : (leftPolicyIds ?? []);
+    ? common(foreign, union(old.policyIds ?? [], abandonedPolicyIds ?? []))
+    : (abandonedPolicyIds ?? []);
   const unrevoked = isKnown
     ? common(bound, overdue(availability.account, snapshot.bindings))
     : (unrevokedPolicyIds ?? []);
@@ -49,7 +55,7 @@ export function recordOf(
       : {}),
     ...(watched === undefined ? {} : { unansweredSync: toStored(watched, unansweredSync) }),
     ...policyList("respelledPolicyIds", done.respelled ?? choice.respelled),
-    ...policyList("leftPolicyIds", left),
+    ...policyList("abandonedPolicyIds", left),
     ...policyList("unrevokedPolicyIds", union(unrevoked, added)),
     ...((isKnown ? isUnread(snapshot, done) : stored.unreadable) ? { unreadable: true } : {}),
     ...(isPending ? { ungrantedTime: toIso8601(withdrawal.since) } : {}),
@@ -63,7 +69,7 @@ export function recordOf(
 
 /** A field of the record; absent if the list is empty. */
 function policyList(
-  field: "leftPolicyIds" | "respelledPolicyIds" | "unrevokedPolicyIds",
+  field: "abandonedPolicyIds" | "respelledPolicyIds" | "unrevokedPolicyIds",
   policyIds: PolicySet,
 ): Pick<BindingsStatus, typeof field> {
   return policyIds.length === 0 ? {} : { [field]: policyIds.slice(0, MAX_POLICIES) };

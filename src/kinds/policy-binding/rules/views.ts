@@ -197,7 +197,7 @@ function toBound(
     record: {
       ours: bindings?.policyIds,
       foreign: bindings?.foreignPolicyIds ?? [],
-      left: bindings?.leftPolicyIds ?? [],
+      left: bindings?.abandonedPolicyIds ?? [],
       respelled: bindings?.respelledPolicyIds ?? [],
       revocationSubmitted: isRevocationSubmitted(bindings),
     },

@@ -242,8 +242,8 @@ function leavesOthers(snapshot: AccountSnapshot): boolean {
 /** Policies that a deletion must unbind if it leaves the others. */
 function toUnbind(snapshot: AccountSnapshot, now: Instant): readonly string[] {
   const late = lateSync(snapshot, now)?.policyIds ?? [];
-  const { policyIds = [], leftPolicyIds = [] } = snapshot.object.status?.bindings ?? {};
-  const kept = retainsPolicies(snapshot) ? [...policyIds, ...leftPolicyIds] : [];
+  const { policyIds = [], abandonedPolicyIds = [] } = snapshot.object.status?.bindings ?? {};
+  const kept = retainsPolicies(snapshot) ? [...policyIds, ...abandonedPolicyIds] : [];
   return [...new Set([...boundByOperator(snapshot), ...late])].filter((id) => !kept.includes(id));
 }
 
@@ -251,8 +251,8 @@ function toUnbind(snapshot: AccountSnapshot, now: Instant): readonly string[] {
 function boundByOperator(snapshot: AccountSnapshot): readonly string[] {
   if (retainsPolicies(snapshot)) return [];
   const bindings = snapshot.object.status?.bindings ?? {};
-  const { policyIds = [], leftPolicyIds = [], unrevokedPolicyIds = [] } = bindings;
-  return [...new Set([...policyIds, ...leftPolicyIds, ...unrevokedPolicyIds])];
+  const { policyIds = [], abandonedPolicyIds = [], unrevokedPolicyIds = [] } = bindings;
+  return [...new Set([...policyIds, ...abandonedPolicyIds, ...unrevokedPolicyIds])];
 }
 
 /** Whether the policy is Retain and the grant allows retaining policies. */

@@ -54,7 +54,7 @@ const disabled = {
 };
 /** As `count` attempts leave it, `seconds` after the last one. */
 const inVain = (count: number, seconds: number) => ({
-  vainAttempts: { count, closedAt: at().monotonic - seconds * SECOND },
+  attemptsWithoutKey: { count, closedAt: at().monotonic - seconds * SECOND },
 });
 const waiting = { kind: "Waiting", state: "Reconciling", reason: "NotFound", message: "" } as const;
 const adopting = keySpec({ secret: { onExisting: "Adopt" } });

@@ -12,7 +12,7 @@ import type {
 } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { apiKeySteps } from "../../../../src/kinds/api-key/steps/steps.ts";
 import type { ClockReading } from "../../../../src/reconciler/clock-reading.ts";
-import type { KindController } from "../../../../src/reconciler/kind-controller.ts";
+import type { KindDefinition } from "../../../../src/reconciler/kind-definition.ts";
 import { nextStep } from "../../../../src/reconciler/rules/next-step.ts";
 import { DAY, HOUR } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
@@ -123,7 +123,7 @@ test.each(
         status: { attempt: openAttempt(3), current: current(2), superseded: [superseded(1)] },
         target: holding({ ...pair(1), revision: 3 }),
       }),
-      "a late key of the open attempt": trying({ lateKeys: [{ ...late, attemptId: "a1" }] }),
+      "a late key of the open attempt": trying({ keysAfterClose: [{ ...late, attemptId: "a1" }] }),
     },
     ReadUnexplainedKeys: { "an open attempt after the time-out": trying(since(985_000)) },
     NoteStaged: {
@@ -145,13 +145,13 @@ test.each(
       "a pair of no status is delivered": snapshot({ target: holding(pair(1)) }),
       "a late key that is in the Secret": snapshot({
         target: holding(pair(1)),
-        lateKeys: [{ ...late, keyId: "sak_1" }],
+        keysAfterClose: [{ ...late, keyId: "sak_1" }],
       }),
     },
     ListKeysBeforeRestore: {
       "a key that nothing stored knows": snapshot({ keysBeforeRestore: [lost(1)] }),
     },
-    ListLateKeys: { "a key that appeared late": delivered({ lateKeys: [late] }) },
+    ListLateKeys: { "a key that appeared late": delivered({ keysAfterClose: [late] }) },
     ListUnlistedKey: {
       "an older staged pair that no status lists": delivered({
         target: holding(pair(3)),
@@ -192,9 +192,12 @@ test.each(
       "a key in the Secret that the status forgot": delivered({ keysBeforeRestore: [lost(1)] }),
       "a late key that another run may list": having(
         { defersLateKeys: true },
-        delivered({ lateKeys: [late] }),
+        delivered({ keysAfterClose: [late] }),
       ),
-      "late keys without end": delivered({ lateKeys: [late], status: { orphaned: manyLost } }),
+      "late keys without end": delivered({
+        keysAfterClose: [late],
+        status: { orphaned: manyLost },
+      }),
     },
   }),
 )("the next step is %s: %s", (kind, _, world) => {
@@ -324,7 +327,7 @@ const kind = {
   nextOfDeletion: (progress: ApiKeyProgress, reading: ClockReading) =>
     nextOfDeletion(progress, reading, timing),
   steps: apiKeySteps({} as IssueCoordination),
-} as unknown as KindController<ApiKeyKind>;
+} as unknown as KindDefinition<ApiKeyKind>;
 const deleting = {
   ...object(),
   metadata: { ...object().metadata, deletionTimestamp: "2026-01-10T00:00:00Z" },

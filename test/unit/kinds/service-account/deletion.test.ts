@@ -133,7 +133,7 @@ describe("policies that the namespace has no right to leave bound", () => {
     ...deleted,
     status: {
       saId: "sa-1",
-      bindings: { policyIds: ["p1"], leftPolicyIds: ["p2"], unrevokedPolicyIds: ["p3"] },
+      bindings: { policyIds: ["p1"], abandonedPolicyIds: ["p2"], unrevokedPolicyIds: ["p3"] },
     },
   };
   const granted = (changes: object) => ({

@@ -6,7 +6,7 @@ import { parseSpec } from "../../api/parse-spec.ts";
 import { resourceQuotaExportKind } from "../../api/resource-quota-export.ts";
 import { keyOf } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import type { KindController } from "../../reconciler/kind-controller.ts";
+import type { KindDefinition } from "../../reconciler/kind-definition.ts";
 import { createReconciler, type KindReconciler } from "../../reconciler/reconciler.ts";
 import { resourceQuotaExportType } from "../../resources/resource-types.ts";
 import { observe } from "./observe.ts";
@@ -16,13 +16,13 @@ import type { QuotaExportKind } from "./rules/snapshot.ts";
 import { listQuotas, type ReadPair } from "./steps/list-quotas.ts";
 import { PublishedQuotas, type SeriesLimits } from "./steps/published-quotas.ts";
 
-export function createQuotaExportController(
+export function createQuotaExportReconciler(
   context: Context,
   readPair: ReadPair,
   limits: SeriesLimits,
 ): KindReconciler<QuotaExportKind> {
   const published = new PublishedQuotas(context.metrics, context.clock, limits);
-  const kind: KindController<QuotaExportKind> = {
+  const kind: KindDefinition<QuotaExportKind> = {
     type: resourceQuotaExportType,
     parse: (object) => parseSpec(resourceQuotaExportKind, object),
     start: {},

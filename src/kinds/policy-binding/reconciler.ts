@@ -1,7 +1,7 @@
 import { isPlanOnly } from "../../api/plan-only.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import type { KindController } from "../../reconciler/kind-controller.ts";
+import type { KindDefinition } from "../../reconciler/kind-definition.ts";
 import { createReconciler, type KindReconciler } from "../../reconciler/reconciler.ts";
 import { indexes } from "../../resources/indexes.ts";
 import { policyBindingType, serviceAccountType } from "../../resources/resource-types.ts";
@@ -16,10 +16,10 @@ import { bindingsSteps } from "./steps/steps.ts";
  * Reconciles the policies bound to one service account to match all its PolicyBindings in one run: the console can only
  * replace the whole list. Rejects as every reconcile does; each PolicyBinding's status then reports the failure.
  */
-export function createAccountBindingsController(
+export function createAccountBindingsReconciler(
   context: Context,
 ): KindReconciler<AccountBindingsKind> {
-  const kind: KindController<AccountBindingsKind> = {
+  const kind: KindDefinition<AccountBindingsKind> = {
     type: serviceAccountType,
     parse: () => ({ ok: true, spec: { suspend: false } }),
     start: {},

@@ -37,13 +37,13 @@ export function unnamedIn(world: SimWorld): readonly Unnamed[] {
   return [...keys, ...unnamedAccounts(world, accounts)];
 }
 
-export const booksBalance: EndCheck = ({ world }) => {
+export const keysAccountedFor: EndCheck = ({ world }) => {
   const ids = unnamedIn(world).map(({ id }) => id);
   return ids.length === 0 ? undefined : `no status names ${ids.join(", ")}`;
 };
 
 /** Nothing stays unnamed for longer than docs/safety.md says. */
-export const booksInTime: CreateWatcher = (world, circumstances) => {
+export const keysAccountedInTime: CreateWatcher = (world, circumstances) => {
   const since = new Map<string, number>();
   let lookedAt = 0;
   let createdAt = 0;

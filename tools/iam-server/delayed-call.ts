@@ -4,18 +4,18 @@ import { type Arrived, decide, type Site } from "./decide.ts";
 import { LISTS } from "./operations.ts";
 import type { Reply } from "./reply.ts";
 
-export interface Deed {
+export interface DelayedCall {
   /** Does it, once for each time that it is called; a list is answered from what was so `behindMs` ago. */
   commit(behindMs?: number): Reply;
   /** Lets it in by the credentials that are valid now, to be done when the result is called. */
   accept(): () => Reply;
 }
 
-export function deedOf(
+export function delayedCallOf(
   site: Site & { readonly listsBehindMs: number },
   arrived: Arrived,
   onPrincipal?: (principal: Principal) => void,
-): Deed {
+): DelayedCall {
   const commit = (behindMs = 0, principal?: Principal) => {
     const isList = LISTS.has(arrived.route?.operation);
     const lagMs = isList ? Math.max(behindMs, site.listsBehindMs) : 0;

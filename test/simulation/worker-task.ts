@@ -1,54 +1,54 @@
 /** One piece of work for one thread: some runs, one after the other. */
 import { NO_FAULTS } from "./faults.ts";
-import { breaks, type Order, orderOfSeed, perform, plansOf, shrunk } from "./orders.ts";
+import { breaks, perform, plansOf, runOfSeed, type SelectedRun, shrunk } from "./run-selection.ts";
 import { count, newTally, type Tally } from "./tally.ts";
 
-export type Shift =
+export type WorkerTask =
   /** Single faults of a scenario, by their numbers. */
   | { readonly kind: "plans"; readonly scenario: string; readonly numbers: readonly number[] }
   | { readonly kind: "seeds"; readonly from: number; readonly count: number };
 
-export async function work(shift: Shift): Promise<Tally> {
+export async function work(task: WorkerTask): Promise<Tally> {
   const tally = newTally();
-  for await (const order of ordersOf(shift)) await carryOut(order, tally);
+  for await (const selected of runsOf(task)) await carryOut(selected, tally);
   return tally;
 }
 
-async function* ordersOf(shift: Shift): AsyncGenerator<Order> {
-  if (shift.kind === "seeds") {
-    for (let index = 0; index < shift.count; index += 1) yield orderOfSeed(shift.from + index);
+async function* runsOf(task: WorkerTask): AsyncGenerator<SelectedRun> {
+  if (task.kind === "seeds") {
+    for (let index = 0; index < task.count; index += 1) yield runOfSeed(task.from + index);
     return;
   }
-  const { scenario, numbers } = shift;
+  const { scenario, numbers } = task;
   const plans = await plansOf(scenario);
   for (const number of numbers)
     yield { scenario, plan: plans[number] ?? NO_FAULTS, options: { seed: 1 } };
 }
 
-async function carryOut(order: Order, tally: Tally): Promise<void> {
+async function carryOut(selected: SelectedRun, tally: Tally): Promise<void> {
   try {
-    await judge(order, tally);
+    await judge(selected, tally);
   } catch (error) {
     // A bug of the simulation must not cost the other runs, and must be seen.
     const violations = [{ invariant: "simulation", what: String(error), at: 0 }];
-    tally.failures.push({ order, violations, replay: replayOf(order, order) });
+    tally.failures.push({ selected, violations, replay: replayOf(selected, selected) });
   }
 }
 
-async function judge(order: Order, tally: Tally): Promise<void> {
-  const judged = await perform(order);
+async function judge(selected: SelectedRun, tally: Tally): Promise<void> {
+  const judged = await perform(selected);
   count(tally, judged);
   const [first] = judged.violations;
   if (first === undefined) return;
-  const smallest = await shrunk(order, (smaller) => breaks(smaller, first.invariant));
+  const smallest = await shrunk(selected, (smaller) => breaks(smaller, first.invariant));
   tally.failures.push({
-    order: smallest,
+    selected: smallest,
     violations: judged.violations,
-    replay: replayOf(order, smallest),
+    replay: replayOf(selected, smallest),
   });
 }
 
-function replayOf({ plan, options, scenario }: Order, smallest: Order): string {
+function replayOf({ plan, options, scenario }: SelectedRun, smallest: SelectedRun): string {
   if (!plan.name.startsWith("random "))
     return `npm run sim -- --scenario '${scenario}' --plan '${plan.name}'`;
   const kept = smallest.plan.faults.map((fault) => plan.faults.indexOf(fault));

@@ -8,7 +8,7 @@ import type { CreateWatcher } from "./watcher.ts";
 const AFTER_DEATH_MS = 18 * SECOND;
 const AFTER_RELEASE_MS = 3 * SECOND;
 
-export const succession: CreateWatcher = (world, circumstances) => {
+export const leaderFailover: CreateWatcher = (world, circumstances) => {
   let released = false;
   /** When the lease was last written; nobody has led for longer than since then. */
   let writtenAt: number | undefined;

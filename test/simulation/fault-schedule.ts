@@ -36,7 +36,7 @@ const STRAYS: readonly CallFault[] = [
   { kind: "Crash", when: "AfterCommit" },
 ];
 
-export class Weather extends FaultPlan {
+export class FaultSchedule extends FaultPlan {
   /** In the order in which they begin. */
   readonly outages: Outage[] = [];
   readonly #random: SeededRandom;

@@ -1,27 +1,27 @@
 /** Threads that share the runs of a campaign. The outcome does not depend on how many there are. */
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
-import type { Shift } from "./shift.ts";
 import { merge, newTally, type Tally } from "./tally.ts";
+import type { WorkerTask } from "./worker-task.ts";
 
-export interface CrewOptions {
+export interface PoolOptions {
   readonly threads?: number;
-  /** Told after each shift; answers whether to go on. */
-  readonly onProgress?: (soFar: Tally, done: Shift) => boolean;
+  /** Told after each task; answers whether to go on. */
+  readonly onProgress?: (soFar: Tally, done: WorkerTask) => boolean;
 }
 
 /** Worlds are made and dropped by the thousand: a large nursery keeps most of them out of the old generation. */
 const YOUNG_MB = 64;
 
-export async function workOff(
-  shifts: Iterable<Shift> | AsyncIterable<Shift>,
-  { threads = availableParallelism(), onProgress = () => true }: CrewOptions = {},
+export async function runTasks(
+  tasks: Iterable<WorkerTask> | AsyncIterable<WorkerTask>,
+  { threads = availableParallelism(), onProgress = () => true }: PoolOptions = {},
 ): Promise<Tally> {
   const tally = newTally();
-  const rest = inTurn(shifts);
+  const rest = inTurn(tasks);
   let goesOn = true;
   const takeTurns = async () => {
-    const worker = new Worker(new URL("./crew-member.ts", import.meta.url), {
+    const worker = new Worker(new URL("./worker.ts", import.meta.url), {
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     });
     try {
@@ -38,11 +38,13 @@ export async function workOff(
 }
 
 /** Several may ask for the next one at once: a generator has them wait for each other. */
-async function* inTurn(shifts: Iterable<Shift> | AsyncIterable<Shift>): AsyncGenerator<Shift> {
-  yield* shifts;
+async function* inTurn(
+  tasks: Iterable<WorkerTask> | AsyncIterable<WorkerTask>,
+): AsyncGenerator<WorkerTask> {
+  yield* tasks;
 }
 
-function answerOf(worker: Worker, shift: Shift): Promise<Tally> {
+function answerOf(worker: Worker, task: WorkerTask): Promise<Tally> {
   return new Promise((resolve, reject) => {
     const settle = (then: () => void) => {
       worker.off("message", onMessage).off("error", onError);
@@ -51,6 +53,6 @@ function answerOf(worker: Worker, shift: Shift): Promise<Tally> {
     const onMessage = (tally: Tally) => settle(() => resolve(tally));
     const onError = (error: unknown) => settle(() => reject(error));
     worker.on("message", onMessage).on("error", onError);
-    worker.postMessage(shift);
+    worker.postMessage(task);
   });
 }

@@ -12,7 +12,7 @@ import type { KindCondition, Report } from "./rules/report.ts";
 import type { KindTypes, Progress, ReadContext } from "./run-context.ts";
 import type { Steps } from "./steps.ts";
 
-export interface KindController<K extends KindTypes> {
+export interface KindDefinition<K extends KindTypes> {
   readonly type: ResourceType<K["Object"]>;
 
   /**

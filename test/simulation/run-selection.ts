@@ -1,7 +1,7 @@
 /** Which runs there are, and how each of them is judged. */
 import { allScenarios, scenarioNamed } from "./all-scenarios.ts";
-import { differenceOf } from "./end-picture.ts";
 import { NO_FAULTS, type Plan } from "./faults.ts";
+import { differenceOf } from "./final-state.ts";
 import { isCapped } from "./invariants/at-rest.ts";
 import type { Violation } from "./invariants.ts";
 import { allPlans } from "./plans.ts";
@@ -10,7 +10,7 @@ import { leaderPlans } from "./replica-plans.ts";
 import { type Run, type RunOptions, runPlan } from "./run-plan.ts";
 
 /** Everything a run depends on. */
-export interface Order {
+export interface SelectedRun {
   readonly scenario: string;
   readonly plan: Plan;
   readonly options: RunOptions;
@@ -26,7 +26,7 @@ export interface Baseline {
   /** The single faults of the scenario. */
   readonly plans: readonly Plan[];
   readonly events: number;
-  readonly endPicture: readonly string[];
+  readonly finalState: readonly string[];
 }
 
 const baselines = new Map<string, Baseline>();
@@ -37,17 +37,17 @@ export async function plansOf(scenario: string): Promise<readonly Plan[]> {
 }
 
 /** The run of a seed: some scenario, some console, some faults. */
-export async function orderOfSeed(seed: number): Promise<Order> {
+export async function runOfSeed(seed: number): Promise<SelectedRun> {
   const scenario = allScenarios[seed % allScenarios.length]?.name ?? "";
   const plan = randomPlan(seed, await plansOf(scenario));
   return { scenario, plan, options: randomOptions(seed) };
 }
 
-export async function perform({ scenario, plan, options }: Order): Promise<Judged> {
+export async function perform({ scenario, plan, options }: SelectedRun): Promise<Judged> {
   const known = scenarioNamed(scenario);
-  const { endPicture } = await baselineOf(known.endsAs ?? scenario);
+  const { finalState } = await baselineOf(known.endsAs ?? scenario);
   const run = await runPlan(known, plan, options);
-  const what = differenceOf(endPicture, run.endPicture);
+  const what = differenceOf(finalState, run.finalState);
   const isCut = run.world.kube.storage.all.some(({ object }) => isCapped(object));
   const isExcused = run.excused.has("same end") || isCut || run.violations.length > 0;
   const other =
@@ -55,23 +55,23 @@ export async function perform({ scenario, plan, options }: Order): Promise<Judge
   return { run, violations: [...run.violations, ...other] };
 }
 
-/** The same order with as few of its faults as it takes for `fails` to hold. */
+/** The same run with as few of its faults as it takes for `fails` to hold. */
 export async function shrunk(
-  order: Order,
-  fails: (smaller: Order) => Promise<boolean>,
-): Promise<Order> {
-  for (const dropped of order.plan.faults) {
-    if (order.plan.faults.length < 2) return order;
-    const faults = order.plan.faults.filter((fault) => fault !== dropped);
-    const smaller = { ...order, plan: { ...order.plan, faults } };
+  selected: SelectedRun,
+  fails: (smaller: SelectedRun) => Promise<boolean>,
+): Promise<SelectedRun> {
+  for (const dropped of selected.plan.faults) {
+    if (selected.plan.faults.length < 2) return selected;
+    const faults = selected.plan.faults.filter((fault) => fault !== dropped);
+    const smaller = { ...selected, plan: { ...selected.plan, faults } };
     if (await fails(smaller)) return shrunk(smaller, fails);
   }
-  return order;
+  return selected;
 }
 
-/** Whether an order breaks that promise. */
-export async function breaks(order: Order, invariant: string): Promise<boolean> {
-  const { violations } = await perform(order);
+/** Whether a run breaks that promise. */
+export async function breaks(selected: SelectedRun, invariant: string): Promise<boolean> {
+  const { violations } = await perform(selected);
   return violations.some((each) => each.invariant === invariant);
 }
 
@@ -83,7 +83,7 @@ export async function baselineOf(name: string): Promise<Baseline> {
   const early = run.calls.filter(({ sentAt }) => sentAt < run.quietSince);
   const ofLeaders = replicas.size > 1 ? leaderPlans(early, unleashedAt) : [];
   const plans = [...allPlans(journal, unleashedAt), ...ofLeaders];
-  const baseline = { plans, events: run.events, endPicture: run.endPicture };
+  const baseline = { plans, events: run.events, finalState: run.finalState };
   baselines.set(name, baseline);
   return baseline;
 }

@@ -5,7 +5,7 @@ import { originOf } from "../connections/connection-origin.ts";
  * Why an account must not be used over a connection: it was found in a different console than the connection's current
  * console, where the same saId may belong to another account. `undefined` if it can be used.
  */
-export function provenElsewhere(
+export function boundToOtherConsole(
   { metadata, status }: ServiceAccount,
   { baseURL }: { readonly baseURL: string },
 ): string | undefined {

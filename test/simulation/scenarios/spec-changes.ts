@@ -126,7 +126,7 @@ const moves: readonly Scenario[] = [
   ),
 ];
 
-export const wishScenarios: readonly Scenario[] = [
+export const specChangeScenarios: readonly Scenario[] = [
   fromRest("binding added", (world) => createBinding(world, "second", [MEMBER]), {
     atEnd: bound(READ, DEPLOY, MEMBER),
   }),
@@ -163,7 +163,7 @@ export const wishScenarios: readonly Scenario[] = [
   fromRest(
     "access given back",
     (world) => void world.patch(serviceAccountType, ACCOUNT, { spec: { access: "Granted" } }),
-    { wishes: { account: { access: "Revoked" } }, atEnd: bound(READ, DEPLOY) },
+    { specChanges: { account: { access: "Revoked" } }, atEnd: bound(READ, DEPLOY) },
   ),
   fromRest("descriptions changed", (world) => {
     world.patch(serviceAccountType, ACCOUNT, { spec: { description: "other" } });

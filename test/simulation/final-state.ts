@@ -17,7 +17,7 @@ import { NAMESPACE } from "./places.ts";
 import type { SimWorld } from "./sim-world.ts";
 
 /** One line for each thing that was found. */
-export function endPictureOf(world: SimWorld): readonly string[] {
+export function finalStateOf(world: SimWorld): readonly string[] {
   const objects = world.kube.storage.all.flatMap(({ kind, object }): readonly [string, Tree][] => {
     const { name, namespace } = treeAt(object, "metadata");
     const place = `${kind.type.kind} ${String(namespace ?? "")}/${String(name)}`;

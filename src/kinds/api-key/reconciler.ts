@@ -6,7 +6,7 @@ import { parseStoredSpec } from "../../api/parse-spec.ts";
 import { type ConsumersView, noConsumers } from "../../consumers/board.ts";
 import { type KubeObject, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import type { KindController } from "../../reconciler/kind-controller.ts";
+import type { KindDefinition } from "../../reconciler/kind-definition.ts";
 import { ProcessState } from "../../reconciler/process-state.ts";
 import { createReconciler, type KindReconciler } from "../../reconciler/reconciler.ts";
 import { apiKeyType } from "../../resources/resource-types.ts";
@@ -32,7 +32,7 @@ import { apiKeySteps } from "./steps/steps.ts";
 import { defaultTiming, type Timing } from "./timing.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
-export interface ApiKeyController extends KindReconciler<ApiKeyKind> {
+export interface ApiKeyReconciler extends KindReconciler<ApiKeyKind> {
   /** Number of pairs that exist only in memory. The process must not exit while there are any. */
   readonly unsavedPairs: number;
   /**
@@ -57,7 +57,7 @@ interface ApiKeyOptions {
  * interruption, every key is in a Secret or listed in the status. Assumptions: an object never has two concurrent runs,
  * and no other process issues keys for the same objects.
  */
-export function createApiKeyController(context: Context, options: ApiKeyOptions): ApiKeyController {
+export function createApiKeyReconciler(context: Context, options: ApiKeyOptions): ApiKeyReconciler {
   const apiKeys = context.caches.of(apiKeyType);
   const states = new ProcessState<ApiKeyMemory>(context.memory);
   const coordination = createCoordination(context, options);
@@ -144,7 +144,7 @@ function createCoordination(
 function createKind(
   options: ApiKeyOptions,
   coordination: IssueCoordination,
-): KindController<ApiKeyKind> {
+): KindDefinition<ApiKeyKind> {
   const { timing: changes, consumers = noConsumers } = options;
   const timing = { ...defaultTiming, ...changes };
   return {

@@ -5,7 +5,7 @@ import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import { connectionKey } from "../../connections/connection-key.ts";
 import { keyOf, type ObjectKey, type ResourceType } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import type { KindController } from "../../reconciler/kind-controller.ts";
+import type { KindDefinition } from "../../reconciler/kind-definition.ts";
 import type { PlannedObject } from "../../reconciler/plan/plan-object.ts";
 import { createReconciler } from "../../reconciler/reconciler.ts";
 import { clusterConnectionType, connectionType } from "../../resources/resource-types.ts";
@@ -24,14 +24,14 @@ interface ConnectionReconciler<T> {
   readonly plan: (object: T, run: Pick<Run, "signal">) => Promise<PlannedObject>;
 }
 
-export function createClusterConnectionController(
+export function createClusterConnectionReconciler(
   context: Context,
   sources: ConnectionSources,
 ): ConnectionReconciler<ClusterConnection> {
   return create("ClusterConnection", clusterConnectionType, context, sources);
 }
 
-export function createConnectionController(
+export function createConnectionReconciler(
   context: Context,
   sources: ConnectionSources,
 ): ConnectionReconciler<Connection> {
@@ -45,7 +45,7 @@ function create<T extends AnyConnection>(
   sources: ConnectionSources,
 ): ConnectionReconciler<T> {
   const { registry } = sources;
-  const controller: KindController<ConnectionKind> = {
+  const controller: KindDefinition<ConnectionKind> = {
     type,
     parse: (object) => ({ ok: true, spec: readSpec(kind, object) }),
     start: {},

@@ -16,7 +16,7 @@ import type { AccountKind } from "./rules/snapshot.ts";
 import { accountSteps } from "./steps/steps.ts";
 
 /** `enqueue` receives an object for which a list in another object's run has found accounts. */
-export function createServiceAccountController(
+export function createServiceAccountReconciler(
   context: Context,
   enqueue: (key: ObjectKey) => void = () => undefined,
 ): KindReconciler<AccountKind> {
