@@ -53,6 +53,7 @@ const tasks = {
   build: { command: ["scripts/build.ts"] },
   demo: { command: ["scripts/demo.ts"] },
   start: { command: ["src/main.ts"] },
+  docs: { command: ["site/build.ts"] },
   "kubectl-iam": { command: ["src/kubectl-iam/main.ts"] },
   "iam-server": { command: ["tools/iam-server/main.ts"] },
   cluster: { command: ["test/cluster/cli.ts"], cluster: true },
