@@ -8,9 +8,14 @@ import { MixedSequencer } from "./test/setup/sequencer.ts";
  */
 const withOwnServer = ["test/server/**/*.test.ts", "test/gitops/**/*.test.ts"];
 /** Tests in namespaces of the one API server that the global setup starts. */
-const withSharedServer = ["test/integration/**/*.test.ts", "test/**/*.cluster.test.ts"];
+const withSharedServer = ["test/integration/**/*.test.ts"];
 /** The program as a process of its own, killed and cut off; most of them in namespaces of the shared API server too. */
 const withProcesses = ["test/process/**/*.test.ts"];
+/** No Kubernetes: what mirrors src/, attacks of tenants, and the tests of programs beside what they test. */
+const withoutServers = [
+  "test/{cluster,image,mutants,release,scripts,simulation,support,tenants,unit}/**/*.test.ts",
+  "tools/**/*.test.ts",
+];
 /** Thousands of simulated worlds, on all cores: nothing else runs meanwhile. */
 const simulations = ["test/simulation/{campaign,years}*.test.ts"];
 /** Part of `npm run test:all` only. */
@@ -22,7 +27,6 @@ const chartOnServers = ["test/chart/rights*.test.ts", "test/chart/release.test.t
 /** What TEST_SUITE names runs; `scripts/run.mjs` sets it. */
 const suite = process.env.TEST_SUITE ?? "";
 const all = suite === "all";
-const notUnit = [...withOwnServer, ...withSharedServer, ...withProcesses, ...simulations, ...chart];
 const controlPlane = "test/setup/control-plane.ts";
 const minute = 60_000;
 
@@ -34,7 +38,7 @@ function project(name: string, include: readonly string[], exclude: readonly str
 const unit = {
   extends: true as const,
   test: {
-    ...project("unit", ["{test,tools}/**/*.test.ts"], notUnit),
+    ...project("unit", withoutServers, simulations),
     setupFiles: ["test/setup/fuzz-seed.ts"],
     // A random test takes seconds; on a machine that is busy with other things, ten times as many.
     testTimeout: all ? 10 * minute : 2 * minute,

@@ -21,7 +21,7 @@ const pages = [
 /** Pages whose commands another suite runs. */
 const runElsewhere: Readonly<Record<string, string>> = {
   "docs/alerts.md": "test/chart/alerts.test.ts",
-  "docs/several-clusters.md": "test/unit/kubectl-iam/several-clusters.cluster.test.ts",
+  "docs/several-clusters.md": "test/integration/kubectl-iam/several-clusters.test.ts",
 };
 const minute = 60_000;
 

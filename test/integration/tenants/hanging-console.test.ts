@@ -1,12 +1,12 @@
 /** Consoles of other tenants answer nothing any more, with more than a hundred objects that wait for them. */
 import { expect, test } from "vitest";
-import { isTrue } from "../../src/api/conditions.ts";
-import { SECOND } from "../../src/util/time.ts";
-import type { FaultRule } from "../../tools/iam-server/faults.ts";
-import { SEEDED } from "../../tools/iam-server/seed.ts";
-import type { World } from "../real-world/world.ts";
-import { startWeb } from "../support/local-server.ts";
-import { withNeighbours } from "./support/neighbours.ts";
+import { isTrue } from "../../../src/api/conditions.ts";
+import { SECOND } from "../../../src/util/time.ts";
+import type { FaultRule } from "../../../tools/iam-server/faults.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
+import type { World } from "../../real-world/world.ts";
+import { startWeb } from "../../support/local-server.ts";
+import { withNeighbours } from "../../tenants/support/neighbours.ts";
 
 const { orgId, projectId } = SEEDED;
 const HANGING = 120;

@@ -1,6 +1,6 @@
 /** The caches leave out what makes an object large: it is reconciled all the same. */
 import { expect, test } from "vitest";
-import { inWorld } from "../real-world/in-world.ts";
+import { inWorld } from "../../real-world/in-world.ts";
 
 const large = "x".repeat(16_000);
 

@@ -2,7 +2,7 @@
 import { inject } from "vitest";
 import { openWorld } from "../../../real-world/in-world.ts";
 import type { World } from "../../../real-world/world.ts";
-import { Plugin } from "./plugin.ts";
+import { Plugin } from "../../../unit/kubectl-iam/support/plugin.ts";
 
 export const CI_BOT_POLICIES = {
   serviceAccountRef: { name: "ci-bot" },

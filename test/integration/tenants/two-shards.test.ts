@@ -1,6 +1,6 @@
 /** Operators with disjoint selectors: one of them alone replaces the policies of an account, whoever labelled what. */
 import { expect, test } from "vitest";
-import { inWorld } from "../real-world/in-world.ts";
+import { inWorld } from "../../real-world/in-world.ts";
 
 const config = { selector: "shard=a" };
 const ofShard = (shard: string) => ({ metadata: { labels: { shard } } });

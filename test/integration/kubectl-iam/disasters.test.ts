@@ -11,8 +11,8 @@ import { ROOT } from "../../real-world/program.ts";
 import { connectShared, useServers } from "../../real-world/use-servers.ts";
 import type { World } from "../../real-world/world.ts";
 import { runAlone, servingAll } from "../../tenants/support/cluster-connection.ts";
-import { runInProcess } from "./support/in-process.ts";
-import type { Ended } from "./support/plugin.ts";
+import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
+import type { Ended } from "../../unit/kubectl-iam/support/plugin.ts";
 
 const servers = useServers();
 runAlone();

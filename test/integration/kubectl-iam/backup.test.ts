@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { loadAll } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openWorld } from "../../real-world/in-world.ts";
-import { runInProcess } from "./support/in-process.ts";
-import type { Ended } from "./support/plugin.ts";
+import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
+import type { Ended } from "../../unit/kubectl-iam/support/plugin.ts";
 import { openScene, type Scene } from "./support/scene.ts";
 
 interface Written {

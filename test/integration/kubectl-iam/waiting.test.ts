@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
 import { type Secret, secretType } from "../../../src/kube/resource-types.ts";
 import { toMicroTime } from "../../../src/util/time.ts";
-import { runInProcess } from "./support/in-process.ts";
-import type { Ended } from "./support/plugin.ts";
+import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
+import type { Ended } from "../../unit/kubectl-iam/support/plugin.ts";
 import { openScene, type Scene } from "./support/scene.ts";
 
 let scene: Scene;

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { findLeaks } from "../../real-world/leaks.ts";
-import { runInProcess } from "./support/in-process.ts";
-import type { Ended, RunOptions } from "./support/plugin.ts";
+import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
+import type { Ended, RunOptions } from "../../unit/kubectl-iam/support/plugin.ts";
 import { runPod } from "./support/run-pod.ts";
 import { openScene, type Scene } from "./support/scene.ts";
 

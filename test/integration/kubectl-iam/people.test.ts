@@ -10,9 +10,9 @@ import { permit } from "../../real-world/permissions.ts";
 import type { World } from "../../real-world/world.ts";
 import { opensslCertificate, opensslPki, type Pki } from "../../support/openssl-certificate.ts";
 import { startTlsFront } from "../../support/tls-front.ts";
-import { runInProcess } from "./support/in-process.ts";
+import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
+import type { Ended } from "../../unit/kubectl-iam/support/plugin.ts";
 import { runOperatorPod } from "./support/kubelet.ts";
-import type { Ended } from "./support/plugin.ts";
 import { openScene, type Scene } from "./support/scene.ts";
 
 let scene: Scene;

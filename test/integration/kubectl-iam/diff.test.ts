@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { permit } from "../../real-world/permissions.ts";
-import { runInProcess } from "./support/in-process.ts";
-import type { Ended } from "./support/plugin.ts";
+import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
+import type { Ended } from "../../unit/kubectl-iam/support/plugin.ts";
 import { openScene, type Scene } from "./support/scene.ts";
 
 let scene: Scene;

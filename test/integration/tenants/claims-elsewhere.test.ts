@@ -3,18 +3,18 @@
  * console that has the account.
  */
 import { expect, test } from "vitest";
-import { isTrue } from "../../src/api/conditions.ts";
-import { SECOND } from "../../src/util/time.ts";
-import { SEEDED } from "../../tools/iam-server/seed.ts";
-import type { World } from "../real-world/world.ts";
-import { startImpostor } from "./impostor.ts";
+import { isTrue } from "../../../src/api/conditions.ts";
+import { SECOND } from "../../../src/util/time.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
+import type { World } from "../../real-world/world.ts";
+import { startImpostor } from "../../tenants/impostor.ts";
 import {
   connectCluster,
   runAlone,
   servingAll,
   thenDisconnect,
-} from "./support/cluster-connection.ts";
-import { withNeighbours } from "./support/neighbours.ts";
+} from "../../tenants/support/cluster-connection.ts";
+import { withNeighbours } from "../../tenants/support/neighbours.ts";
 
 runAlone();
 

@@ -1,6 +1,6 @@
 /** Anyone who can create ApiKeys but not Secrets could steer other controllers by the metadata of an ApiKey's Secret. */
 import { expect, test } from "vitest";
-import { inWorld } from "../real-world/in-world.ts";
+import { inWorld } from "../../real-world/in-world.ts";
 
 const reserved = "argocd.argoproj.io/secret-type";
 

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { commandsOf } from "./support/commands.ts";
+import { commandsOf } from "../../unit/kubectl-iam/support/commands.ts";
 import { CI_BOT_POLICIES, openScene, type Scene } from "./support/scene.ts";
 
 const folder = join(import.meta.dirname, "../../../docs/kubectl-iam");

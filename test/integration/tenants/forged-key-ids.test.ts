@@ -1,12 +1,12 @@
 /** A tenant writes a Secret that looks like one of the operator's, around the id of somebody else's key. */
 import { expect, test } from "vitest";
-import { annotations, labels } from "../../src/api/meta.ts";
-import { pairHash } from "../../src/kinds/api-key/secret/pair.ts";
-import { Redacted } from "../../src/util/redacted.ts";
-import { SEEDED } from "../../tools/iam-server/seed.ts";
-import { EXTRA_CALLS } from "../real-world/extra-calls.ts";
-import { inWorld } from "../real-world/in-world.ts";
-import type { World } from "../real-world/world.ts";
+import { annotations, labels } from "../../../src/api/meta.ts";
+import { pairHash } from "../../../src/kinds/api-key/secret/pair.ts";
+import { Redacted } from "../../../src/util/redacted.ts";
+import { SEEDED } from "../../../tools/iam-server/seed.ts";
+import { EXTRA_CALLS } from "../../real-world/extra-calls.ts";
+import { inWorld } from "../../real-world/in-world.ts";
+import type { World } from "../../real-world/world.ts";
 
 const { orgId, projectId } = SEEDED;
 /** Nobody but the victim's consumers knows the real one. */
