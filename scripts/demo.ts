@@ -291,4 +291,9 @@ function freePort(): Promise<number> {
   });
 }
 
-await main();
+try {
+  await main();
+} catch (error) {
+  console.error(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}

@@ -43,7 +43,7 @@ async function showUntilReady(log: string, child: ChildProcess): Promise<void> {
         seen += text;
       }
       if (seen.includes(READY)) return;
-      if (hasEnded) throw new Error("the demo ended before it was ready; see above");
+      if (hasEnded) throw new Error("it ended before it was ready; see above");
       await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
     }
   } finally {
