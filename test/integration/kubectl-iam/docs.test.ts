@@ -1,5 +1,5 @@
 /**
- * The pages of docs/kubectl-iam, and docs/backup.md: their commands are run, in order, and what they print is compared.
+ * The pages of docs/kubectl-iam, and others with commands of the plugin: their commands are run, in order, and what they print is compared.
  * With DOCS=write in the environment the pages get what was printed.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,8 +9,13 @@ import { commandsOf } from "../../unit/kubectl-iam/support/commands.ts";
 import { CI_BOT_POLICIES, openScene, type Scene } from "./support/scene.ts";
 
 const folder = join(import.meta.dirname, "../../../docs/kubectl-iam");
-// The backup comes first: it counts the keys that other pages supersede.
-const pages = ["../backup.md", ...readdirSync(folder).filter((name) => name !== "README.md")];
+// The first two count the keys that other pages supersede.
+const pages = [
+  "../backup.md",
+  "../audit.md",
+  ...readdirSync(folder).filter((name) => name !== "README.md"),
+  "../rotation.md",
+];
 
 let scene: Scene;
 let legacyId = "";
