@@ -13,13 +13,13 @@ const withSharedServer = ["test/integration/**/*.test.ts"];
 const withProcesses = ["test/process/**/*.test.ts"];
 /** No Kubernetes: what mirrors src/, attacks of tenants, and the tests of programs beside what they test. */
 const withoutServers = [
-  "test/{cluster,image,mutants,release,scripts,simulation,support,tenants,unit}/**/*.test.ts",
+  "test/{cluster,image,release,scripts,support,tenants,unit}/**/*.test.ts",
   "tools/**/*.test.ts",
 ];
 /** Thousands of simulated worlds, on all cores: nothing else runs meanwhile. */
-const simulations = ["test/simulation/{campaign,years}*.test.ts"];
+const simulations = ["tools/simulation/{campaign,years}*.test.ts"];
 /** Part of `npm run test:all` only. */
-const long = ["test/**/*.long.test.ts"];
+const long = ["{test,tools}/**/*.long.test.ts"];
 /** The helm chart: it needs helm, and API servers of its own. */
 const chart = ["test/chart/**/*.test.ts"];
 /** Of the chart, what depends on the version of the API server. */

@@ -1,5 +1,5 @@
-import { Kernel } from "../simulation/kernel.ts";
-import { ProcessClock } from "../simulation/process-clock.ts";
+import { Kernel } from "../../tools/simulation/kernel.ts";
+import { ProcessClock } from "../../tools/simulation/process-clock.ts";
 
 /** The simulation's clock, in a world that has nothing but timers; time moves only when told to. */
 export class FakeClock extends ProcessClock {

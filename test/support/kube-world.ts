@@ -2,14 +2,19 @@
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { createKubeClient } from "../../src/kube/client/http-kube-client.ts";
 import type { WatchApi } from "../../src/kube/watch/watch-stream.ts";
-import { kubeEndpoint } from "../simulation/endpoints.ts";
-import { type CallFault, type Fault, type FaultedCall, FaultPlan } from "../simulation/faults.ts";
-import { Journal } from "../simulation/journal.ts";
-import { Kernel } from "../simulation/kernel.ts";
-import { createSend } from "../simulation/network.ts";
-import { ProcessClock } from "../simulation/process-clock.ts";
-import { SimProcess } from "../simulation/sim-process.ts";
-import { createOpenStream } from "../simulation/watch-network.ts";
+import { kubeEndpoint } from "../../tools/simulation/endpoints.ts";
+import {
+  type CallFault,
+  type Fault,
+  type FaultedCall,
+  FaultPlan,
+} from "../../tools/simulation/faults.ts";
+import { Journal } from "../../tools/simulation/journal.ts";
+import { Kernel } from "../../tools/simulation/kernel.ts";
+import { createSend } from "../../tools/simulation/network.ts";
+import { ProcessClock } from "../../tools/simulation/process-clock.ts";
+import { SimProcess } from "../../tools/simulation/sim-process.ts";
+import { createOpenStream } from "../../tools/simulation/watch-network.ts";
 import { MemoryCluster } from "./memory-cluster.ts";
 
 const BASE_URL = "http://kube";

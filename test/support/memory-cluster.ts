@@ -25,13 +25,13 @@ import { namespaceType } from "../../src/resources/resource-types.ts";
 import { silentLog } from "../../src/util/log.ts";
 import { systemRandom } from "../../src/util/random.ts";
 import { type Clock, systemClock } from "../../src/util/time.ts";
+import { refusal } from "../../tools/api-server/failure.ts";
+import { readCustomKinds, type ServedKind } from "../../tools/api-server/kinds.ts";
+import type { ApiRequest, Verb } from "../../tools/api-server/request.ts";
+import { ApiServer, answered } from "../../tools/api-server/server.ts";
+import type { Change } from "../../tools/api-server/storage.ts";
+import type { Written } from "../../tools/api-server/writes.ts";
 import type { Refusal } from "../../tools/server-fault.ts";
-import { refusal } from "./api-server/failure.ts";
-import { readCustomKinds, type ServedKind } from "./api-server/kinds.ts";
-import type { ApiRequest, Verb } from "./api-server/request.ts";
-import { ApiServer, answered } from "./api-server/server.ts";
-import type { Change } from "./api-server/storage.ts";
-import type { Written } from "./api-server/writes.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: objects as they travel
 type Raw = any;

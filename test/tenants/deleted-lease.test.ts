@@ -1,9 +1,9 @@
 /** A person or a clean-up job deletes the Lease while an operator works. */
 import { expect, test } from "vitest";
-import { NO_FAULTS } from "../simulation/faults.ts";
-import { leaderPlans } from "../simulation/replica-plans.ts";
-import { replicaScenarios } from "../simulation/replica-scenarios.ts";
-import { runPlan } from "../simulation/run-plan.ts";
+import { NO_FAULTS } from "../../tools/simulation/faults.ts";
+import { leaderPlans } from "../../tools/simulation/replica-plans.ts";
+import { replicaScenarios } from "../../tools/simulation/replica-scenarios.ts";
+import { runPlan } from "../../tools/simulation/run-plan.ts";
 
 const MAX_PLANS = 12;
 

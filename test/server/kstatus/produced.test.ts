@@ -9,19 +9,19 @@ import {
   resourceQuotaExportType,
 } from "../../../src/resources/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
+import type { ApiServer } from "../../../tools/api-server/server.ts";
+import type { Tree } from "../../../tools/api-server/tree.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
-import { extraCalls } from "../../simulation/scenarios/console.ts";
+import { extraCalls } from "../../../tools/simulation/scenarios/console.ts";
 import {
   createBinding,
   inNamespace,
   MEMBER,
   READ,
   type SpecChanges,
-} from "../../simulation/scenarios.ts";
-import { connectionSpec } from "../../simulation/sim-world.ts";
-import { StoryWorld } from "../../simulation/stories/story.ts";
-import type { ApiServer } from "../../support/api-server/server.ts";
-import type { Tree } from "../../support/api-server/tree.ts";
+} from "../../../tools/simulation/scenarios.ts";
+import { connectionSpec } from "../../../tools/simulation/sim-world.ts";
+import { StoryWorld } from "../../../tools/simulation/stories/story.ts";
 import { kstatusOf, type Verdict } from "./kstatus.ts";
 
 type Judgement = Verdict["status"];

@@ -5,7 +5,7 @@ import { kinds } from "../../../src/api/kinds.ts";
 import { createServedFields } from "../../../src/app/served-fields.ts";
 import { type Log, silentLog } from "../../../src/util/log.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
-import { publishedSchemas, readCustomKinds } from "../../support/api-server/kinds.ts";
+import { publishedSchemas, readCustomKinds } from "../../../tools/api-server/kinds.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 const COMPLETE = { status: 200, body: publishedSchemas(readCustomKinds()) };

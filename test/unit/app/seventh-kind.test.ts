@@ -28,7 +28,7 @@ import { silentLog } from "../../../src/util/log.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { systemClock } from "../../../src/util/time.ts";
 import { noTracer } from "../../../src/util/trace.ts";
-import { readCustomKinds, type ServedKind } from "../../support/api-server/kinds.ts";
+import { readCustomKinds, type ServedKind } from "../../../tools/api-server/kinds.ts";
 import { MemoryCluster } from "../../support/memory-cluster.ts";
 import { rawSpec } from "../kinds/connection/specs.ts";
 

@@ -8,7 +8,7 @@ import { secretType } from "../../../src/resources/resource-types.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { systemRandom } from "../../../src/util/random.ts";
 import { SECOND } from "../../../src/util/time.ts";
-import type { WatchFault } from "../../simulation/faults.ts";
+import type { WatchFault } from "../../../tools/simulation/faults.ts";
 import { type KubeProcess, KubeWorld } from "../../support/kube-world.ts";
 
 const KEY = { namespace: "ns", name: "ci" };

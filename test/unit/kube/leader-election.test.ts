@@ -12,9 +12,9 @@ import {
 } from "../../../src/kube/leader-election.ts";
 import { type Lease, leaseType } from "../../../src/kube/resource-types.ts";
 import { silentLog } from "../../../src/util/log.ts";
+import { textAt, treeAt } from "../../../tools/api-server/tree.ts";
+import type { CallFault } from "../../../tools/simulation/faults.ts";
 import { effort } from "../../setup/effort.ts";
-import type { CallFault } from "../../simulation/faults.ts";
-import { textAt, treeAt } from "../../support/api-server/tree.ts";
 import { type KubeProcess, KubeWorld, type ProcessTraits } from "../../support/kube-world.ts";
 
 const MUTATION_MS = 5_000;

@@ -7,8 +7,8 @@ import { startReflector } from "../../../src/kube/watch/reflector.ts";
 import type { RestartReason } from "../../../src/kube/watch/watch-state.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { HOUR, SECOND } from "../../../src/util/time.ts";
+import type { CallFault, Fault, WatchFault } from "../../../tools/simulation/faults.ts";
 import { effort } from "../../setup/effort.ts";
-import type { CallFault, Fault, WatchFault } from "../../simulation/faults.ts";
 import { KubeWorld } from "../../support/kube-world.ts";
 
 type Command =

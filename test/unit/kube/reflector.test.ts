@@ -9,8 +9,8 @@ import {
 import type { RestartReason } from "../../../src/kube/watch/watch-state.ts";
 import { silentLog } from "../../../src/util/log.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
-import type { Fault, WatchFault } from "../../simulation/faults.ts";
-import type { Storage } from "../../support/api-server/storage.ts";
+import type { Storage } from "../../../tools/api-server/storage.ts";
+import type { Fault, WatchFault } from "../../../tools/simulation/faults.ts";
 import { KubeWorld } from "../../support/kube-world.ts";
 
 let world: KubeWorld;

@@ -1,0 +1,79 @@
+/** Several ApiKeys that name one Secret: one gets a key, the others are told before a key is issued for them. */
+
+import { secretType } from "../../../src/kube/resource-types.ts";
+import { apiKeyType } from "../../../src/resources/resource-types.ts";
+import { MINUTE, SECOND } from "../../../src/util/time.ts";
+import type { Tree } from "../../api-server/tree.ts";
+import { createAll, createKey, inNamespace } from "../scenarios.ts";
+import { type Story, type StoryWorld, story, storyWith } from "./story.ts";
+
+/** A Secret may have the name of another one's staging Secret. */
+const claiming = storyWith({ endsReady: false, excuses: ["staging removed"] });
+const named = (name: string) => ({ secret: { name } });
+
+/** ApiKeys that exist when the operator starts, the oldest first. */
+async function beginWithTwo(world: StoryWorld, first: Tree, second: Tree, name = "two") {
+  createAll(world.sim, { key: first });
+  await world.pass(2 * SECOND);
+  createKey(world.sim, name, second);
+  world.sim.startOperator();
+  await world.pass(MINUTE);
+}
+
+function conflictOf(world: StoryWorld, name: string): string {
+  const { reason, message = "" } = world.condition(apiKeyType, name, "Stalled") ?? {};
+  return `${reason}: ${message}`;
+}
+
+function expectConflict(world: StoryWorld, name: string, words: string): void {
+  const said = conflictOf(world, name);
+  world.expect(`${name} names the conflict`, said.startsWith("SecretConflict: "));
+  world.expect(`${name} says: ${words}`, said.includes(words) ? words : said, words);
+}
+
+const pairs: readonly (readonly [what: string, first: Tree, second: Tree])[] = [
+  ["both name the Secret", named("shared"), named("shared")],
+  ["the first one has the Secret's name", {}, named("ci")],
+  ["the second one has the Secret's name", named("two"), {}],
+  ["the first one keeps new keys in the other's Secret", {}, named("ci-next")],
+  ["the second one keeps new keys in the other's Secret", named("two-next"), {}],
+];
+
+export const claimStories: readonly Story[] = [
+  ...pairs.map(([what, first, second]) =>
+    claiming(`of two ApiKeys the older one gets a key: ${what}`, async (world) => {
+      await beginWithTwo(world, first, second);
+      world.expect("one key was issued", world.issued, 1);
+      world.expect("the first is Ready", world.condition(apiKeyType, "ci")?.status, "True");
+      expectConflict(world, "two", "belongs to ApiKey ci");
+      expectConflict(
+        world,
+        "two",
+        "Delete this ApiKey, or create it again with another spec.secret.name.",
+      );
+      world.expect("no attempt was recorded", world.key("two").status?.attempt, undefined);
+    }),
+  ),
+  story("the second of two ApiKeys gets a key when the first one is gone", async (world) => {
+    await beginWithTwo(world, named("shared"), named("shared"));
+    world.sim.delete(apiKeyType, "ci");
+    await world.pass(MINUTE);
+    world.expect("the first is gone", world.sim.get(apiKeyType, "ci"), undefined);
+    world.expect("the second is Ready", world.condition(apiKeyType, "two")?.status, "True");
+    world.expect("two keys were issued", world.issued, 2);
+  }),
+  story("names that only look alike are no conflict", async (world) => {
+    await beginWithTwo(world, named("a"), {}, "a-next-thing");
+    world.expect("two keys were issued", world.issued, 2);
+  }),
+  claiming("a copy of another ApiKey's Secret is not to be deleted", async (world) => {
+    await world.begin();
+    const { data, metadata } = world.sim.get(secretType, "ci") as { data: Tree; metadata: Tree };
+    const labels = metadata.labels as Tree;
+    world.sim.create(secretType, { metadata: { ...inNamespace("two"), labels }, data });
+    createKey(world.sim, "two");
+    await world.pass(MINUTE);
+    expectConflict(world, "two", "can hold the key of ApiKey ci: do not delete it");
+    expectConflict(world, "two", "Create this ApiKey again with another spec.secret.name");
+  }),
+];

@@ -1,0 +1,239 @@
+/**
+ * The forecast of an ApiKey, IssuanceAllowed, is what then happens: it is True if and only if a rotation that is
+ * requested in that situation delivers a key. No key is issued where none can be delivered.
+ */
+import { annotations } from "../../../src/api/meta.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
+import {
+  apiKeyType,
+  clusterConnectionType,
+  policyBindingType,
+  serviceAccountType,
+} from "../../../src/resources/resource-types.ts";
+import { DAY, HOUR, MINUTE } from "../../../src/util/time.ts";
+import { forbidden } from "../../api-server/failure.ts";
+import { treeAt } from "../../api-server/tree.ts";
+import { OPERATOR_NAMESPACE } from "../places.ts";
+import { ACCOUNT, inNamespace } from "../scenarios.ts";
+import { grant, granting } from "./in-console.ts";
+import { type Story, type StoryWorld, unready } from "./story.ts";
+
+/** What may hold for an ApiKey whose key is in use. */
+export interface Circumstance {
+  readonly what: string;
+  /** Whether the next key can be issued if nothing else is in the way. */
+  readonly allows: boolean;
+  readonly arrange: (world: StoryWorld) => void;
+}
+
+const PLAN_ONLY = { [annotations.planOnly]: "true" };
+
+const stops: readonly Omit<Circumstance, "allows">[] = [
+  {
+    what: "it is suspended",
+    arrange: (world) => world.change(apiKeyType, "ci", { suspend: true }),
+  },
+  { what: "it is plan-only", arrange: (world) => world.annotate(apiKeyType, "ci", PLAN_ONLY) },
+  {
+    what: "its stored spec is invalid",
+    arrange: (world) =>
+      world.change(apiKeyType, "ci", { secret: { data: { "no name": "x", secret: "${secret}" } } }),
+  },
+  {
+    what: "the connection is suspended",
+    arrange: (world) => world.change(clusterConnectionType, "default", { suspend: true }),
+  },
+  {
+    what: "the console rejects the connection's login",
+    arrange: (world) => {
+      const stringData = { password: "wrong" };
+      world.sim.patch(secretType, "console-login", { stringData }, undefined, OPERATOR_NAMESPACE);
+    },
+  },
+  { what: "the grant is gone", arrange: (world) => grant(world, "Nothing") },
+  {
+    what: "the grant forbids its lifetime",
+    arrange: (world) => grant(world, { maxExpiresInDays: 2 }),
+  },
+  {
+    what: "its Secret is immutable",
+    arrange: (world) => world.happens({ kind: "EditSecret", how: "MakeImmutable" }),
+  },
+  {
+    what: "its Secret was replaced by another",
+    arrange: (world) => {
+      world.sim.delete(secretType, "ci");
+      world.sim.create(secretType, { metadata: inNamespace("ci"), data: {} });
+    },
+  },
+  {
+    what: "its account is being deleted",
+    arrange: (world) => world.sim.delete(serviceAccountType, ACCOUNT),
+  },
+  {
+    what: "its account is missing",
+    arrange: (world) => {
+      world.happens({ kind: "RemoveFinalizers", plural: "serviceaccounts" });
+      world.happens({ kind: "DeleteObject", plural: "serviceaccounts" });
+    },
+  },
+  {
+    what: "its spec names an account that does not exist",
+    arrange: (world) => world.change(apiKeyType, "ci", { serviceAccountRef: { name: "none" } }),
+  },
+  {
+    what: "its account is disabled at the console",
+    arrange: (world) => world.happens({ kind: "EndAccounts", how: "Disable" }),
+  },
+  {
+    what: "its account is gone from the console",
+    arrange: (world) => world.happens({ kind: "EndAccounts", how: "Delete" }),
+  },
+];
+
+const noMatter: readonly Omit<Circumstance, "allows">[] = [
+  {
+    what: "its account is suspended",
+    arrange: (world) => world.change(serviceAccountType, ACCOUNT, { suspend: true }),
+  },
+  {
+    what: "access is revoked",
+    arrange: (world) => world.change(serviceAccountType, ACCOUNT, { access: "Revoked" }),
+  },
+  {
+    what: "a PolicyBinding is plan-only",
+    arrange: (world) => world.annotate(policyBindingType, "reader", PLAN_ONLY),
+  },
+  {
+    what: "its Secret was edited",
+    arrange: (world) => world.happens({ kind: "EditSecret", how: "TearPair" }),
+  },
+  {
+    what: "its key is disabled at the console",
+    arrange: (world) => world.happens({ kind: "EndKeys", how: "Disable" }),
+  },
+];
+
+/** Refuses the operator's Secrets of this name from now on, like an admission policy. */
+function refuse(world: StoryWorld, name: string): void {
+  const { kube } = world.sim;
+  kube.admission.push(({ kind }, object) => {
+    const isNamed = kind.type.kind === "Secret" && treeAt(object, "metadata").name === name;
+    if (isNamed && kube.actor === "operator") throw forbidden("no");
+  });
+}
+
+/** What only a rehearsal shows. */
+const unseen: readonly Omit<Circumstance, "allows">[] = [
+  { what: "a policy refuses the pending Secret", arrange: (world) => refuse(world, "ci-next") },
+  { what: "a policy refuses a change of its Secret", arrange: (world) => refuse(world, "ci") },
+  {
+    what: "a Secret has the name of the pending Secret",
+    arrange: (world) =>
+      world.sim.create(secretType, { metadata: inNamespace("ci-next"), data: {} }),
+  },
+];
+
+export const circumstances: readonly Circumstance[] = [
+  ...[...stops, ...unseen].map((each) => ({ ...each, allows: false })),
+  ...noMatter.map((each) => ({ ...each, allows: true })),
+];
+
+/** Where Secrets are not watched, they are read every five minutes. */
+const NOTICED_MS = 7 * MINUTE;
+
+/** What does not hold where people take away what the operator needs to keep it. */
+const OF_MEDDLING = [
+  "readable message",
+  "S2 Ready is true",
+  "S2 no gap",
+  "S10 completeness",
+  "S11 S20 releases",
+  "staging removed",
+];
+
+export function forecastStory(...situation: readonly Circumstance[]): Story {
+  const what = situation.map((each) => each.what).join(" and ");
+  const allowed = situation.every(({ allows }) => allows);
+  const name = `the forecast of the next key is what happens if ${what || "nothing is special"}`;
+  return unready(
+    name,
+    async (world) => {
+      await world.begin({ connection: granting({}) });
+      // A missing account cannot be changed any more.
+      for (const { arrange } of situation.toReversed()) arrange(world);
+      world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
+      await world.pass(NOTICED_MS);
+      const said = world.condition(apiKeyType, "ci", "IssuanceAllowed");
+      const forecast = `${said?.status} ${said?.reason}: ${said?.message}`;
+      world.expect(forecast, said?.status, allowed ? "True" : "False");
+      const { issued } = world;
+      const before = world.key().status?.current?.keyId;
+      world.rotate("now");
+      await world.pass(NOTICED_MS);
+      const after = world.key().status?.current?.keyId;
+      const isDelivered = after !== before && world.secret().keyId === after;
+      world.expect("whether a key is delivered", isDelivered, allowed);
+      world.expect("keys issued", world.issued - issued, allowed ? 1 : 0);
+    },
+    { excuses: OF_MEDDLING },
+  );
+}
+
+function forecastOf(world: StoryWorld) {
+  const { status, reason } = world.condition(apiKeyType, "ci", "IssuanceAllowed") ?? {};
+  return [status, reason];
+}
+
+export const forecastStories: readonly Story[] = [
+  forecastStory(),
+  unready("a limit that ends with time hides no policy", async (world) => {
+    await world.begin({ key: { maxIssuesPerDay: 1 } });
+    refuse(world, "ci-next");
+    world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
+    await world.pass(MINUTE);
+    world.expect("it is foreseen", forecastOf(world), ["False", "SecretRejected"]);
+  }),
+  unready(
+    "a policy that comes later is foreseen within a day, and so is its end",
+    async (world) => {
+      await world.begin();
+      refuse(world, "ci-next");
+      await world.pass(DAY + HOUR);
+      world.expect("it is foreseen", forecastOf(world), ["False", "SecretRejected"]);
+      world.happens({ kind: "Kill" });
+      await world.pass(MINUTE);
+      world.expect("a start forgets nothing", forecastOf(world), ["False", "SecretRejected"]);
+      world.sim.kube.admission.pop();
+      await world.pass(DAY + HOUR);
+      world.expect("so is its end", forecastOf(world), ["True", "Allowed"]);
+      world.expect("no other key is issued", world.issued, 1);
+    },
+  ),
+  unready("a policy that allows what is declared now is noticed at once", async (world) => {
+    await world.begin();
+    world.sim.kube.admission.push(({ kind }, object) => {
+      const { labels = {} } = treeAt(object, "metadata");
+      if (kind.type.kind === "Secret" && !("team" in (labels as object))) throw forbidden("no");
+    });
+    world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
+    await world.pass(MINUTE);
+    world.expect("it is foreseen", forecastOf(world), ["False", "SecretRejected"]);
+    world.change(apiKeyType, "ci", { secret: { labels: { team: "a" } } });
+    await world.pass(MINUTE);
+    world.expect("and its end", forecastOf(world), ["True", "Allowed"]);
+    world.rotate("now");
+    await world.pass(MINUTE);
+    world.expect("both Secrets have the label", world.issued, 2);
+  }),
+  ...circumstances.map((one) => forecastStory(one)),
+  unready("an immutable Secret is not forgotten by runs that do not read it", async (world) => {
+    await world.begin();
+    world.happens({ kind: "EditSecret", how: "MakeImmutable" });
+    await world.pass(MINUTE);
+    world.change(apiKeyType, "ci", { maxIssuesPerDay: 3 });
+    await world.pass(MINUTE);
+    const { reason } = world.condition(apiKeyType, "ci", "IssuanceAllowed") ?? {};
+    world.expect("it is known", reason, "SecretImmutable");
+  }),
+];
