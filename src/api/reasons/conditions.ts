@@ -171,7 +171,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         "BudgetExceeded",
         "NamespaceBudgetExceeded",
         "IssuanceFailing",
-        "TooManyLiveKeys",
+        "TooManyOrphanedKeys",
         "PermissionsMissing",
       ],
     },

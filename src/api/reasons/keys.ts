@@ -89,7 +89,7 @@ export const ofKeys = {
       "The key expires soon and has not been replaced, although a replacement was due. Consumers lose access at the time in the message.",
     check:
       "the rest of the message, for the cause; the conditions `IssuanceAllowed` and `Stalled`.",
-    fix: "Fix the cause that the message names. To request a key regardless of the budget and the limit of valid keys, run `kubectl iam rotate`, or set the annotation.",
+    fix: "Fix the cause that the message names. To request a key regardless of the budget and of lost keys, run `kubectl iam rotate`, or set the annotation.",
     commands: [
       'kubectl annotate iamkey NAME -n NAMESPACE iam-operator.io/rotate-requested-at="$(date)" --overwrite',
     ],
@@ -113,11 +113,12 @@ export const ofKeys = {
     check: "the events `AttemptClosed` of the ApiKey, and the gateways before the console.",
     fix: "Wait until the console answers issueKey; check the gateways before it. To try at once, request a rotation: `kubectl iam rotate`.",
   },
-  TooManyLiveKeys: {
+  TooManyOrphanedKeys: {
     meaning:
-      "A rotation is due, but too many earlier keys are still valid in the console. They expire, or are revoked by the calls in `extraCalls` of the connection. The key in use works meanwhile. A workload without a usable key still gets another key.",
-    check: "`status.superseded` and `status.orphaned`: are responses of the console lost?",
-    fix: "Wait until the time in the message, or request a rotation: `kubectl iam rotate`. If the console has calls that disable or delete keys, name them in `extraCalls` of the connection.",
+      "A rotation is due, but two or more keys were lost since the key in use was issued, so the operator tries one key a day. The key in use works meanwhile, and shortly before it expires this limit ends. A workload without a usable key still gets another key.",
+    check:
+      "`status.orphaned`, and the events `KeyOrphaned`: why are responses of the console lost?",
+    fix: "Wait until the time in the message, or request a rotation: `kubectl iam rotate`.",
   },
   TooManyListedKeys: {
     meaning:

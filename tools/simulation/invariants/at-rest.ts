@@ -55,7 +55,7 @@ export function isCapped(object: Tree): boolean {
     );
   return (
     (isHeldBy("BudgetExceeded") && orphaned.length + superseded.length > 1) ||
-    (isHeldBy("TooManyLiveKeys") && orphaned.length > 1)
+    (isHeldBy("TooManyOrphanedKeys") && orphaned.length > 1)
   );
 }
 

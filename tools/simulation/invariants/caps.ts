@@ -1,7 +1,5 @@
-/** [S4] How many keys may be issued a day, and be alive at once, whatever crashes and restarts there are. */
-import { apiKeyKind } from "../../../src/api/api-key.ts";
-import { parseSpec } from "../../../src/api/parse-spec.ts";
-import { liveKeyCap, safetyLimit } from "../../../src/kinds/api-key/rules/schedule.ts";
+/** [S4] How many keys may be issued a day, and how many lost in a row, whatever crashes and restarts there are. */
+import { safetyLimit } from "../../../src/kinds/api-key/rules/schedule.ts";
 import { DAY, parseInstant, SECOND } from "../../../src/util/time.ts";
 import type { ChangeSeen } from "./on-change.ts";
 import {
@@ -37,7 +35,7 @@ export const budgetWindow: CreateWatcher = (world, circumstances) => ({
   },
 });
 
-/** Keys of one object: of those issued in one window, and of those alive at once. */
+/** Keys of one object: of those issued in one window, and of those lost since the key in use was issued. */
 export const caps: CreateWatcher = (world, circumstances) => {
   /** Attempts that a person asked for by annotation: no cap holds up their keys, however many a gateway makes of one. */
   const requested = new Set<string>();
@@ -49,7 +47,7 @@ export const caps: CreateWatcher = (world, circumstances) => {
       const { attempt } = object.status ?? {};
       if (attempt?.reason === "RotationRequested") requested.add(attempt.id);
       const { saId } = world.console.world.keys.get(change.keyId) ?? {};
-      return isRequested(change.keyId) ? undefined : (overBudget(object) ?? overCap(object, saId));
+      return isRequested(change.keyId) ? undefined : (overBudget(object) ?? overLost(object, saId));
     },
   };
 
@@ -64,47 +62,41 @@ export const caps: CreateWatcher = (world, circumstances) => {
       ({ keyId, issueTime }) => issueTime >= from && !isRequested(keyId),
     );
     const most = object.spec.maxIssuesPerDay ?? 4;
-    return issued.length <= most || isLeftByPeers(object, issued.length, mostIssues)
+    return issued.length <= most || isLeftByPeers(object, issued.length)
       ? undefined
       : `${issued.length} keys of ${placeOf(object)} in 24 hours, at most ${most} are allowed`;
   }
 
   /** Of one account: a person may move the object from one account to another. */
-  function overCap(object: StoredApiKey, saId: string | undefined): string | undefined {
-    const { now } = world.kernel;
-    const live = keysOf(object).filter(
-      (key) => key.saId === saId && key.status === "active" && now < key.expirationTime,
+  function overLost(object: StoredApiKey, saId: string | undefined): string | undefined {
+    const { current, orphaned = [] } = object.status ?? {};
+    const since = parseInstant(current?.issueTime) ?? 0;
+    const lost = orphaned.filter(
+      (key) =>
+        key.late !== true && key.saId === saId && (parseInstant(key.observedTime) ?? 0) > since,
     );
-    const cap = capOf(object);
-    if (live.length <= cap) return undefined;
-    return isUrgent(object) || isLeftByPeers(object, live.length, capOf)
+    const inARow = new Map(lost.map((key) => [key.attemptId, parseInstant(key.observedTime) ?? 0]));
+    const newest = Math.max(...inARow.values());
+    const isTooSoon = world.kernel.now < newest + DAY - 2 * circumstances.widestSkew;
+    return inARow.size < 2 || !isTooSoon || isUrgent(object)
       ? undefined
-      : `${live.length} keys of ${placeOf(object)} are alive, at most ${cap} are allowed`;
+      : `another key of ${placeOf(object)} within a day after ${inARow.size} were lost in a row`;
   }
 
   /**
    * A lost key is counted where it is listed, which may be at another ApiKey of the account: the bounds of all of them
    * hold together.
    */
-  function isLeftByPeers(
-    object: StoredApiKey,
-    count: number,
-    mostOf: (each: StoredApiKey) => number,
-  ): boolean {
+  function isLeftByPeers(object: StoredApiKey, count: number): boolean {
     const peers = apiKeysOf(world).filter(
       (each) => isPeer(each, object) && each.metadata.uid !== object.metadata.uid,
     );
     const ofPeers = peers.reduce((sum, peer) => sum + keysOf(peer).length, 0);
-    return count + ofPeers <= [object, ...peers].reduce((sum, each) => sum + mostOf(each), 0);
+    return count + ofPeers <= [object, ...peers].reduce((sum, each) => sum + mostIssues(each), 0);
   }
 
   function mostIssues({ spec }: StoredApiKey): number {
     return spec.maxIssuesPerDay ?? 4;
-  }
-
-  function capOf({ spec, metadata }: StoredApiKey): number {
-    const parsed = parseSpec(apiKeyKind, { spec });
-    return parsed.ok ? liveKeyCap(parsed.spec, metadata.uid) : 0;
   }
 
   /** Without a usable key, or shortly before it expires, only the daily budget counts. */

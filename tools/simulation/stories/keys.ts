@@ -505,16 +505,32 @@ export const keyStories: readonly Story[] = [
     const listed = [current, ...superseded, ...orphaned].map((key) => key?.keyId);
     world.expect("the key that was forgotten is listed", listed.includes(second));
   }),
-  unready("lost responses in a row end at the cap on live keys", async (world) => {
-    await world.begin({ key: { maxIssuesPerDay: 100 } });
-    for (let time = 0; time < 8; time += 1) {
-      world.fault("issueKey", LOST, 1);
-      reconcile(world);
-      world.change(apiKeyType, "ci", { expiresInDays: 90 - time });
-      await world.pass(20 * MINUTE);
+  long("after two lost keys in a row, a renewal is tried once a day", async (world) => {
+    await world.begin({ key: { expiresInDays: 3, rotation: { renewBefore: "48h" } } });
+    world.fault("issueKey", LOST, 100);
+    await world.pass(25 * HOUR);
+    world.expect("two keys were lost", orphans(world), 2);
+    world.expect("it is said", allowanceOf(world), "False TooManyOrphanedKeys");
+    world.expect("the key works", world.condition(apiKeyType, "ci")?.status, "True");
+    await world.pass(DAY);
+    world.expect("one more a day later", orphans(world), 3);
+    world.cease();
+    await world.pass(18 * HOUR);
+    world.expect("the key is renewed before it expires soon", world.issued, 5);
+    world.expect("all is well again", allowanceOf(world), "True Allowed");
+  }),
+  long("however many rotations were requested, a renewal comes at its time", async (world) => {
+    await world.begin({ key: { expiresInDays: 4 } });
+    for (const token of ["one", "two", "three", "four", "five"]) {
+      world.rotate(token);
+      await world.pass(MINUTE);
     }
-    world.expect("the workload has its pair", world.secret().keyId !== undefined);
-    world.expect("no more keys than the cap", world.issued <= 6);
+    const { renewalTime } = world.key().status ?? {};
+    world.expect("six keys work", world.live.length, 6);
+    await world.pass((parseInstant(renewalTime) ?? 0) - world.sim.kernel.now - MINUTE);
+    world.expect("not before", world.issued, 6);
+    await world.pass(2 * MINUTE);
+    world.expect("then", world.key().status?.current?.revision, 7);
   }),
   long("an expired key is no longer listed", async (world) => {
     world.fault("issueKey", LOST);

@@ -14,14 +14,12 @@ import {
 import { certainTime } from "../../../util/agreed-time.ts";
 import { DAY, HOUR, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
 import { secretNameOf, stagingName } from "../secret/owner.ts";
-import type { KeyAccount } from "../secret/pair.ts";
 import { isMoving, isOfSpec } from "./accounts.ts";
-import { mayWork } from "./listed-keys.ts";
 import { rotationIsRequested } from "./needs.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import { isUsable } from "./readiness.ts";
 import { reservedMetadataBlocks } from "./reserved-metadata.ts";
-import { liveKeyCap, safetyLimit } from "./schedule.ts";
+import { safetyLimit } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed, UnkeptSecret, VainAttempts } from "./snapshot.ts";
 import type { KeyStatus, OrphanedKey } from "./status.ts";
 
@@ -61,7 +59,7 @@ export const blocks: readonly BlockRule[] = [
   namespaceBudgetIsUsedUp,
   statusIsFull,
   budgetIsUsedUp,
-  tooManyLiveKeys,
+  keysAreLost,
   attemptsFailInARow,
   peerIsUnsettled,
 ];
@@ -230,42 +228,29 @@ function budgetIsUsedUp(
 }
 
 /**
- * Protects against an operator that rotates too often. Never leaves a workload without a usable key, or with a key that
- * expires soon: then only the daily budget limits.
+ * After this many lost keys in a row, one key a day is tried, while the key in use works and does not expire soon: a
+ * console that loses its responses does not fill up with keys, and no workload is left without a usable key.
  */
-function tooManyLiveKeys(
+const MAX_LOST_KEYS = 2;
+
+function keysAreLost(
   snapshot: ApiKeySnapshot,
   at: ClockReading,
   because: KeyNeed,
 ): Waiting | undefined {
   const now = certainTime(at);
-  const { spec, self, status } = snapshot;
-  const { current } = status;
-  const isOwn = (key: KeyAccount) => isOfSpec(key, snapshot);
-  const isUrgent =
-    current === undefined || at.now >= safetyLimit(current) || !isUsable(snapshot, now);
-  if (isUrgent || rotationIsRequested(snapshot) !== undefined) return undefined;
-  const expiries = liveKeyExpiries(status, isOwn, now);
-  if (expiries.length < liveKeyCap(spec, self.uid)) return undefined;
-  const until = Math.min(safetyLimit(current), ...expiries);
-  const message = `${because.message} But ${expiries.length} keys of this ApiKey are still valid in the console; the next key can follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
-  return blocked("Reconciling", { reason: "TooManyLiveKeys", message }, until - now);
-}
-
-/** Expiry of the account's keys that the console still accepts, as far as known. */
-function liveKeyExpiries(
-  { current, superseded, orphaned }: KeyStatus,
-  isOwn: (key: KeyAccount) => boolean,
-  now: Instant,
-): readonly Instant[] {
-  return [
-    ...(current === undefined ? [] : [current]),
-    ...superseded.filter(mayWork),
-    ...ownOrphans(orphaned),
-  ]
-    .filter(isOwn)
-    .map(({ expirationTime }) => expirationTime)
-    .filter((expirationTime) => expirationTime > now);
+  const { current, orphaned } = snapshot.status;
+  if (current === undefined || at.now >= safetyLimit(current) || !isUsable(snapshot, now))
+    return undefined;
+  if (rotationIsRequested(snapshot) !== undefined) return undefined;
+  const lost = ownOrphans(orphaned).filter(
+    (key) => key.observedTime > current.issueTime && isOfSpec(key, snapshot),
+  );
+  const newest = Math.max(...lost.map(({ observedTime }) => observedTime));
+  const until = Math.min(newest + DAY, safetyLimit(current));
+  if (lost.length < MAX_LOST_KEYS || until <= now) return undefined;
+  const message = `${because.message} But ${lost.length} keys were lost since key ${current.keyId} was issued; the next key can follow at ${toIso8601(until)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
+  return blocked("Reconciling", { reason: "TooManyOrphanedKeys", message }, until - now);
 }
 
 /** A key that does not fit into the status would be in no status: not even a requested rotation may issue it. */

@@ -84,15 +84,6 @@ export function overlapEnd(
   return Math.min(superseded.supersededTime + least + extension, superseded.expirationTime);
 }
 
-/**
- * Maximum number of valid keys of one object while it has a usable key and no rotation is requested: as many as an
- * undisturbed rotation needs, plus one.
- */
-export function liveKeyCap(spec: ApiKeySpec, uid: string): number {
-  const lifetime = spec.expiresInDays * DAY;
-  return Math.ceil(lifetime / periodOf(spec.rotation, lifetime, uid)) + 1;
-}
-
 function renewBefore(rotation: ApiKeySpec["rotation"], lifetime: number): number {
   const percentage = rotation.renewBeforePercentage ?? DEFAULT_PERCENTAGE;
   const wanted =

@@ -118,15 +118,6 @@ describe("a change of account", () => {
     expect(step(pending, accepted)).toMatchObject({ reason: "PermissionsMissing" });
     expect(step(moving({ staging }), accepted).kind).toBe("SwitchSecret");
   });
-
-  test("counts only the live keys of the new account", () => {
-    const many = [2, 3, 4, 5].map((number) => superseded(number));
-    expect(step(moving({ status: { superseded: many } }))).toEqual({ kind: "Precheck" });
-    const own = many.map((key) => ({ ...key, ...ofOther }));
-    expect(step(moving({ status: { superseded: own } }))).toMatchObject({
-      reason: "TooManyLiveKeys",
-    });
-  });
 });
 
 describe("a pending pair", () => {

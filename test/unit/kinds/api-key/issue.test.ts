@@ -47,11 +47,11 @@ const orphan = (number: number, changes: object = {}) => ({
 });
 const orphans = (count: number, changes: object = {}) =>
   Array.from({ length: count }, (_, index) => orphan(index + 1, changes));
-/** As many as may be alive, beside the key in use. */
-const alive = { superseded: [superseded(1), superseded(2)] };
-const disabled = {
-  superseded: alive.superseded.map((key) => ({ ...key, state: "Disabled" as const })),
-};
+/** Lost since the key in use was issued, `agoMs` ago. */
+const lost = (count: number, agoMs = 0) => ({
+  current: current(1, { issueTime: NOW - 2 * DAY, expirationTime: NOW + 88 * DAY }),
+  orphaned: orphans(count, { observedTime: NOW - agoMs }),
+});
 /** As `count` attempts leave it, `seconds` after the last one. */
 const inVain = (count: number, seconds: number) => ({
   attemptsWithoutKey: { count, closedAt: at().monotonic - seconds * SECOND },
@@ -109,26 +109,34 @@ test.each(
       "requested rotations, however many": snapshot({
         status: { recentIssues: [...issues(9, 0, true), ...issues(3)] },
       }),
-      "late keys, however many": snapshot({ status: { orphaned: orphans(9, { late: true }) } }),
+      "late keys, however many": delivered({
+        status: { ...lost(0), orphaned: orphans(9, { late: true }) },
+      }),
       "some budget is left": snapshot(issued(3)),
       "a request over the budget": snapshot({ ...issued(4), ...requested }),
       "twenty seconds after two attempts in vain": snapshot(inVain(2, 20)),
       "one attempt in vain": snapshot(inVain(1, 0)),
       "five minutes after many attempts in vain": snapshot(inVain(9, 300)),
       "a request after many attempts in vain": snapshot({ ...inVain(9, 0), ...requested }),
-      "one key less than too many": delivered({ status: { superseded: [superseded(2)] } }),
-      "disabled keys": delivered({ status: disabled }),
-      "a request with too many keys": delivered({ status: alive, ...requested }),
-      "the end is near": delivered({ status: { ...alive, ...daysLeft(1) } }),
-      "no key and many orphans": snapshot({ status: { orphaned: orphans(3) } }),
-      "too many keys and no Secret": delivered({ status: alive, ...absent }),
-      "too many keys and a refused one": delivered({ status: alive, ...rejectedFor(0) }),
-      "too many keys and an expired one": delivered({ status: { ...alive, ...daysLeft(0) } }),
+      "one lost key": delivered({ status: lost(1) }),
+      "a day after the last lost key": delivered({ status: lost(2, DAY) }),
+      "a request after lost keys": delivered({ status: lost(2), ...requested }),
+      "the end is near": delivered({ status: { ...lost(2), ...daysLeft(1) } }),
+      "no key and lost keys": snapshot({ status: { orphaned: orphans(3) } }),
+      "lost keys and no Secret": delivered({ status: lost(2), ...absent }),
+      "lost keys and a refused one": delivered({ status: lost(2), ...rejectedFor(0) }),
+      "lost keys and an expired one": delivered({ status: { ...lost(2), ...daysLeft(0) } }),
       "one attempt found several keys: others issued them": delivered({
-        status: { orphaned: orphans(3, { attemptId: "one" }) },
+        status: { ...lost(0), orphaned: orphans(3, { attemptId: "one" }) },
       }),
-      "an orphan that has expired": delivered({
-        status: { orphaned: [orphan(2), orphan(1, { expirationTime: NOW })] },
+      "keys that were lost before the key in use": delivered({
+        status: { current: current(1, { issueTime: NOW }), orphaned: orphans(9) },
+      }),
+      "lost keys of another account": delivered({
+        status: { ...lost(0), orphaned: orphans(2, { saId: "sa-2" }) },
+      }),
+      "superseded keys, however many": delivered({
+        status: { superseded: Array.from({ length: 9 }, (_, index) => superseded(index + 2)) },
       }),
     },
     NotFound: { "no account": snapshot({ account: waiting }) },
@@ -153,9 +161,9 @@ test.each(
       "soon after two attempts in vain": snapshot(inVain(2, 19)),
       "soon after many attempts in vain": snapshot(inVain(9, 299)),
     },
-    TooManyLiveKeys: {
-      "too many keys": delivered({ status: alive }),
-      "two attempts have led to a key": delivered({ status: { orphaned: orphans(2) } }),
+    TooManyOrphanedKeys: {
+      "two attempts have lost their keys": delivered({ status: lost(2) }),
+      "less than a day after the last lost key": delivered({ status: lost(3, DAY - 1) }),
     },
     TooManyListedKeys: {
       "a request without room in the status": delivered({
@@ -184,6 +192,13 @@ test("a block says what to do and until when", () => {
     state: "Reconciling",
     afterMs: DAY,
   });
+});
+
+test("after lost keys, the next key comes a day later, or when the key in use expires soon", () => {
+  const until = (world: ApiKeySnapshot) => firstFinding(blocks, world, at(), why)?.afterMs;
+  expect(until(delivered({ status: lost(2, HOUR) }))).toBe(DAY - HOUR);
+  const near = { ...lost(2), ...daysLeft(9.5) };
+  expect(until(delivered({ status: near }))).toBe(DAY / 2);
 });
 
 const LABEL = "kubectl label secret -n team-a ci iam-operator.io/api-key=ci";

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  liveKeyCap,
   overlapEnd,
   renewalTime,
   safetyLimit,
@@ -121,20 +120,6 @@ describe("renewal", () => {
 });
 
 describe("bounds", () => {
-  test.each([
-    ["the default", {}, 3],
-    ["half of the lifetime", { renewBeforePercentage: 50 }, 4],
-    ["nearly all of it", { renewBeforePercentage: 90 }, 21],
-  ])("the cap on live keys leaves room for undisturbed rotations: %s", (_, changes, most) => {
-    const spec = keySpec({ rotation: changes });
-    for (let uid = 0; uid < 200; uid += 1) {
-      const period = renewalTime(life(90), spec.rotation, `${uid}`, NEVER) - NOW;
-      const cap = liveKeyCap(spec, `${uid}`);
-      expect(cap).toBeGreaterThan((90 * DAY) / period);
-      expect(cap).toBeLessThanOrEqual(most);
-    }
-  });
-
   test.each([
     ["a day by default", {}, 90 * DAY, DAY],
     ["at least five minutes", { overlap: "1s" }, 90 * DAY, 5 * MINUTE],
