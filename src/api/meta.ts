@@ -38,6 +38,7 @@ export const annotations = {
   /** As JSON. The status shows whether the attempt is closed. */
   intent: `${GROUP}/intent`,
   restartedAt: `${GROUP}/restarted-at`,
+  replaces: `${GROUP}/replaces`,
 } as const;
 
 /** The annotations by which a person makes a request of an object. */

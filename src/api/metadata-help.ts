@@ -26,6 +26,12 @@ export const annotationHelp: Readonly<Record<keyof typeof annotations, MetadataH
     meaning:
       "Any value except `false`: the operator [plans changes of the object](../kubectl-iam/look-before-you-leap.md) and does not make them.",
   },
+  replaces: {
+    setBy: "You",
+    on: "ServiceAccount, PolicyBinding",
+    meaning:
+      "Name of the object of the same kind that this object replaces. `kubectl iam replace-account` sets it, and finds the successor of an account by it. The operator does not use it.",
+  },
   keyId: { setBy: "Operator", on: "Secret", meaning: "ID of the key in the Secret." },
   issueTime: { setBy: "Operator", on: "Secret", meaning: "When the key was issued." },
   expirationTime: { setBy: "Operator", on: "Secret", meaning: "When the key expires." },

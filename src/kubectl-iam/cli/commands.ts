@@ -205,6 +205,36 @@ export const commands: readonly CommandSpec[] = [
     load: () => import("../commands/restore-access.ts"),
   },
   {
+    usage: "replace-account <serviceaccount>",
+    group: "Act",
+    summary:
+      "Replace an account by a new account, so that no key of the old account has permissions.",
+    details: [
+      "Creates a successor and copies of the PolicyBindings, and waits until the policies are bound. Moves every ApiKey, and waits until each Secret holds a key of the successor, and until no Pod uses the old key or the overlap has passed. Then revokes the access of the old account, and waits until a read shows that no policy is bound.",
+      "Can be interrupted at any point: the same command continues. Stops if an ApiKey is changed meanwhile, and revokes nothing then. --export prints the manifests of the remaining steps, for three commits. Asks for confirmation, unless --yes is given.",
+    ],
+    options: [
+      ...clusterOptions,
+      "dryRun",
+      "timeout",
+      "operatorNamespace",
+      "name",
+      "overlap",
+      "now",
+      "withForeign",
+      "withoutForeign",
+      "export",
+      "yes",
+    ],
+    completes: "serviceaccount",
+    examples: [
+      "replace-account ci-bot -n team-a --now",
+      "replace-account ci-bot --name deployer --overlap 30m",
+      "replace-account ci-bot --export > replacement.yaml",
+    ],
+    load: () => import("../commands/replace-account.ts"),
+  },
+  {
     usage: "import <sa-id>",
     group: "Act",
     summary: "Create a ServiceAccount that imports an account of the console.",

@@ -117,7 +117,23 @@ export const options = {
   account: text("--account <name>", "The ServiceAccount that it is for."),
   secretName: text("--secret-name <name>", "The Secret to write; default the ApiKey's name."),
   credentials: text("--credentials <secret>", "The Secret with username, password and domain."),
-  export: flag("--export", "Print the manifest instead of creating the object."),
+  export: flag("--export", "Print manifests instead of changing the cluster."),
+  overlap: span(
+    "--overlap <time>",
+    "How long the old keys keep their permissions at most, such as 30m; default spec.rotation.overlap of each ApiKey.",
+  ),
+  now: flag(
+    "--now",
+    "A key leaked: do not wait for the overlap, nor for rotation windows and daily limits of ApiKeys.",
+  ),
+  withForeign: flag(
+    "--with-foreign",
+    "Declare policies that were bound outside the operator in a PolicyBinding of the successor.",
+  ),
+  withoutForeign: flag(
+    "--without-foreign",
+    "Leave out policies that were bound outside the operator.",
+  ),
   all: flag("--all", "Every object of the namespace, or with -A of all namespaces."),
   for: text("--for <kind/name>", "Only events about this object, such as iamkey/ci-bot-key."),
   watch: flag("-w, --watch", "Print the table again every two seconds."),

@@ -1,9 +1,11 @@
 /** Reads what an object needs: its account and its connection. */
+
+import { readinessOf } from "../view/readiness.ts";
 import type { Cluster } from "./cluster.ts";
 import { type AnyObject, typeOf } from "./kinds.ts";
 import { unlessForbidden } from "./read.ts";
 import { refsOf } from "./relations.ts";
-import type { Missing } from "./wait.ts";
+import { type Missing, unobserved } from "./wait.ts";
 import { type Chain, whyHeld, whyHeldByReport } from "./why-held.ts";
 
 /** Leaves out objects that cannot be read. Rejects with KubeError. */
@@ -36,6 +38,16 @@ export async function causeOfDelay(
   unseen: Missing = UNSEEN,
 ): Promise<Missing> {
   return whyHeld(await readChain(cluster, object)) ?? unseen;
+}
+
+/** Until the object is Ready in its present generation. Rejects with KubeError. */
+export async function readinessMissing(
+  cluster: Cluster,
+  object: AnyObject,
+): Promise<Missing | undefined> {
+  const unseen = unobserved(object, object);
+  if (unseen === undefined && readinessOf(object).ready === "True") return undefined;
+  return unseen ?? causeOfDelay(cluster, object);
 }
 
 /** The same for a change that neither `spec.suspend` nor a plan holds up. */

@@ -12,14 +12,17 @@ interface LiveKey {
   readonly isManaged: boolean;
 }
 
-/** Leaves out expired and disabled keys. A key without an ID is named by its attempt. */
+/**
+ * Leaves out expired and disabled keys, and keys of other accounts in the statuses of `apiKeys`, which are those of the
+ * namespace. A key without an ID is named by its attempt.
+ */
 export function liveKeysOf(
-  { status }: ServiceAccount,
+  account: Pick<ServiceAccount, "metadata" | "status">,
   apiKeys: readonly ApiKey[],
 ): readonly LiveKey[] {
-  const known = apiKeys.flatMap(keysOf);
+  const known = apiKeys.flatMap((apiKey) => keysOf(apiKey, account.metadata.name));
   const seen = new Set(known.map(({ keyId }) => keyId));
-  const unmanaged = (status?.liveKeyIds ?? [])
+  const unmanaged = (account.status?.liveKeyIds ?? [])
     .filter((keyId) => !seen.has(keyId))
     .map((keyId) => ({ keyId, where: "unmanaged: in no ApiKey's status", isManaged: false }));
   return [...known, ...unmanaged];
@@ -34,33 +37,34 @@ export function keyLines(keys: readonly LiveKey[]): readonly string[] {
   return more === 0 ? lines : [...lines, `and ${more} more`];
 }
 
-function keysOf({ metadata, status }: ApiKey): readonly LiveKey[] {
+/** The keys that the ApiKey has of the account. A status without an account is about the account of the spec. */
+function keysOf({ metadata, spec, status }: ApiKey, account: string): readonly LiveKey[] {
+  const isOf = (key: { readonly serviceAccount?: string | undefined } | undefined) =>
+    key !== undefined && (key.serviceAccount ?? spec.serviceAccountRef.name) === account;
   const name = `iamkey/${metadata.name}`;
   const { current, pending, secretName, superseded = [], orphaned = [] } = status ?? {};
+  const where = `${name}, in secret/${secretName ?? metadata.name}`;
   return [
-    ...(current === undefined
-      ? []
-      : [
-          {
-            keyId: current.keyId,
-            where: `${name}, in secret/${secretName ?? metadata.name}`,
-            isManaged: true,
-          },
-        ]),
-    ...(pending === undefined
-      ? []
-      : [{ keyId: pending.keyId, where: `${name}, not delivered yet`, isManaged: false }]),
+    ...[current]
+      .filter((key) => key !== undefined)
+      .map((key) => ({ ...key, where, isManaged: true })),
+    ...[pending]
+      .filter((key) => key !== undefined)
+      .map((key) => ({ ...key, where: `${name}, not delivered yet`, isManaged: false })),
     ...superseded
       .filter(({ state }) => state === "Live" || state === "Unknown")
-      .map(({ keyId, state }) => ({
-        keyId,
-        where: `${name}, superseded${state === "Live" ? "" : "; whether it still works is unknown"}`,
+      .map((key) => ({
+        ...key,
+        where: `${name}, superseded${key.state === "Live" ? "" : "; whether it still works is unknown"}`,
         isManaged: true,
       })),
-    ...orphaned.map(({ keyId, attemptId }) => ({
-      keyId: keyId ?? `attempt ${attemptId}`,
+    ...orphaned.map((key) => ({
+      ...key,
+      keyId: key.keyId ?? `attempt ${key.attemptId}`,
       where: `${name}, orphaned`,
       isManaged: false,
     })),
-  ];
+  ]
+    .filter(isOf)
+    .map(({ keyId, where, isManaged }) => ({ keyId, where, isManaged }));
 }

@@ -105,15 +105,18 @@ export function noteUnreadable(io: Pick<Io, "note">, unreadable: readonly KindNa
   io.note(`Not shown, since you do not have permission to list them: ${plurals}.`);
 }
 
-/** The ApiKeys and PolicyBindings of one account in the cluster's namespace. Rejects with KubeError. */
+/**
+ * The PolicyBindings of one account in the cluster's namespace, and all ApiKeys there: an ApiKey that has moved can still
+ * have keys of the account. Rejects with KubeError.
+ */
 export async function readUsers(
   { kube, namespace }: Cluster,
   account: string,
 ): Promise<Pick<World, "apiKeys" | "policyBindings">> {
-  const of = { namespace, fieldSelector: `spec.serviceAccountRef.name=${account}` };
+  const fieldSelector = `spec.serviceAccountRef.name=${account}`;
   const [apiKeys, policyBindings] = await Promise.all([
-    kube.list(typeOf("ApiKey"), of),
-    kube.list(typeOf("PolicyBinding"), of),
+    kube.list(typeOf("ApiKey"), { namespace }),
+    kube.list(typeOf("PolicyBinding"), { namespace, fieldSelector }),
   ]);
   return { apiKeys, policyBindings };
 }

@@ -11,7 +11,7 @@ import { type AnyObject, nameOf, typeOf } from "./kinds.ts";
 import { readLeader } from "./leader.ts";
 import { operatorNamespace } from "./operator.ts";
 
-const DEFAULT_TIMEOUT = 10 * MINUTE;
+export const DEFAULT_TIMEOUT = 10 * MINUTE;
 const EVERY_MS = SECOND / 2;
 /** A healthy operator finishes within this time, so nothing is printed before. */
 const QUIET_MS = 3 * SECOND;

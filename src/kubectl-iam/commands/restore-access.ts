@@ -41,7 +41,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     io.note("The console lists no keys, so keys issued outside the operator are not shown.");
   await confirm(
     invocation,
-    `Each of these keys works again, a leaked one included: revoke leaked keys in the console first. Restore the access of ${name}?`,
+    `Each of these keys works again, a leaked one included: revoke leaked keys in the console first, or run kubectl iam replace-account ${name} instead. Restore the access of ${name}?`,
   );
   const change = changeOf(account, { spec: { access: "Granted" } }, "access is being restored");
   return await changeAndWait(invocation, cluster, [change], {

@@ -1,22 +1,18 @@
 /** `revoke-access`: unbinds every policy of an account, and waits until no policy is bound. */
-import { type Condition, findCondition } from "../../api/conditions.ts";
+import { accountInUse } from "../../api/account-in-use.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import { truncateList } from "../../util/truncate-list.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { reportedCauseOfDelay } from "../cluster/chain.ts";
-import { changeOf, isToWait, makeChanges } from "../cluster/change.ts";
+import { isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
-import { type AnyObject, nameOf, parseNameOf } from "../cluster/kinds.ts";
+import { type AnyObject, parseNameOf } from "../cluster/kinds.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
-import { type Missing, unobserved, waitForAll } from "../cluster/wait.ts";
+import { boundOf, listed, revocationChange, waitUntilRevoked } from "../cluster/revocation.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { screenOf } from "../view/screen.ts";
-
-const MOST_NAMES = 10;
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
@@ -34,13 +30,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       io.note(`Still bound until the operator has unbound them: ${listed(bound)}.`);
     return exitCode.ok;
   }
-  return await waitForAll(invocation, cluster, changed, {
-    findMissing: (now, before) => missingOf(cluster, now as ServiceAccount, before),
-    done: (now) => {
-      io.print(revokedText(now as ServiceAccount));
-      return exitCode.ok;
-    },
-  });
+  return await waitUntilRevoked(invocation, cluster, changed);
 }
 
 async function revoke(
@@ -54,7 +44,9 @@ async function revoke(
     podsBySecret(cluster, cluster.namespace),
   ]);
   const keys = users.apiKeys;
-  const secrets = keys.flatMap(({ status }) => status?.secretName ?? []);
+  const secrets = keys
+    .filter((key) => accountInUse(key) === name)
+    .flatMap(({ status }) => status?.secretName ?? []);
   const used = secrets.flatMap((secret) => pods?.get(`${cluster.namespace}/${secret}`) ?? []);
   const { io } = invocation;
   io.note(
@@ -72,46 +64,10 @@ async function revoke(
     invocation,
     `Every call with these keys will be denied. Revoke the access of ${name}?`,
   );
-  const change = changeOf(account, { spec: { access: "Revoked" } }, "access is being revoked");
-  return makeChanges(invocation, cluster, [change]);
+  return makeChanges(invocation, cluster, [revocationChange(account)]);
 }
 
 function podsText(users: readonly string[], mayList: boolean): string {
   if (!mayList) return "not known: you do not have permission to list Pods here";
   return users.length === 0 ? "none" : listed(users.map((pod) => `pod/${pod}`));
-}
-
-function listed(names: readonly string[]): string {
-  return truncateList(names, MOST_NAMES);
-}
-
-function boundOf({ status }: ServiceAccount): readonly string[] {
-  const { policyIds = [], foreignPolicyIds = [] } = status?.bindings ?? {};
-  return [...policyIds, ...foreignPolicyIds];
-}
-
-async function missingOf(
-  cluster: Cluster,
-  account: ServiceAccount,
-  before: AnyObject,
-): Promise<Missing | undefined> {
-  const { saId } = account.status ?? {};
-  const unseen = unobserved(account, before);
-  if (unseen === undefined && (saId === undefined || revocationOf(account)?.status === "True"))
-    return undefined;
-  const bound = listed(boundOf(account));
-  const cause = await reportedCauseOfDelay(cluster, account as AnyObject, unseen);
-  const left = bound === "" ? "not confirmed yet" : `still bound: ${bound}`;
-  return { ...cause, text: `${left}; ${cause.text}` };
-}
-
-function revokedText(account: ServiceAccount): string {
-  const name = nameOf(account);
-  if (account.status?.saId === undefined)
-    return `${name} does not have an account in the console yet; its policies will not be bound`;
-  return `${name}: ${revocationOf(account)?.message}`;
-}
-
-function revocationOf({ status }: ServiceAccount): Condition | undefined {
-  return findCondition(status?.conditions, "AccessRevoked");
 }

@@ -62,7 +62,7 @@ function deletionPolicyOf({ spec, status }: ServiceAccount): "Revoke" | "Retain"
 /** Keys stay valid unless the connection names a call that revokes them, or their account is deleted. */
 function keyRemnants(account: ServiceAccount, world: World, now: Instant): readonly Remnant[] {
   const { namespace } = account.metadata;
-  const keys = world.apiKeys.filter((key) => belongsTo(key, account));
+  const keys = world.apiKeys.filter((key) => key.metadata.namespace === namespace);
   const { disableKey, deleteKey, deleteServiceAccount } =
     connectionOf(account, world)?.spec.extraCalls ?? {};
   const isDeleted = account.spec.deletionPolicy === "Delete" && deleteServiceAccount !== undefined;

@@ -358,7 +358,9 @@ describe("acting", () => {
     const unasked = await iam("restore-access ci-bot");
     expect(unasked).toMatchObject({ code: 2 });
     expect(unasked.notes).toContain(`${await keyId()} (iamkey/ci-bot-key, in secret/ci-bot-key)`);
-    expect(unasked.notes).toContain("Each of these keys works again, a leaked one included");
+    expect(unasked.notes).toMatch(
+      /Each of these keys works again, a leaked one included: .* kubectl iam replace-account ci-bot instead\./,
+    );
     expect(world.iam.world.boundTo(await tpn())).toHaveLength(0);
     await output("restore-access ci-bot --yes");
     expect(world.iam.world.boundTo(await tpn())).toHaveLength(2);

@@ -65,6 +65,13 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegEx
     ["revoke-access iamkey/x", /is not of kind ServiceAccount/],
   ],
   "restore-access": [["restore-access", /missing required argument/]],
+  "replace-account": [
+    ["replace-account", /missing required argument/],
+    ["replace-account iamkey/x", /is not of kind ServiceAccount/],
+    ["replace-account x --name Upper", /is not a valid object name/],
+    ["replace-account x --overlap 5", /--overlap must be a time/],
+    ["replace-account x --with-foreign --without-foreign", /exclude each other/],
+  ],
   import: [
     ["import sa-1 --name Upper", /is not a valid object name/],
     ["import ---", /unknown option|missing required argument|yield an object name/],

@@ -4,7 +4,7 @@ import { reasons } from "../../../src/api/reasons/sections.ts";
 import { isAbout } from "../../../src/kubectl-iam/cluster/events.ts";
 import { NO_FORECAST } from "../../../src/kubectl-iam/cluster/forecast.ts";
 import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
-import { keyLines } from "../../../src/kubectl-iam/cluster/live-keys.ts";
+import { keyLines, liveKeysOf } from "../../../src/kubectl-iam/cluster/live-keys.ts";
 import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
 import { bar } from "../../../src/kubectl-iam/view/bar.ts";
 import { nextStep } from "../../../src/kubectl-iam/view/next-step.ts";
@@ -141,6 +141,28 @@ test("a long list of keys is cut", () => {
   }));
   expect(keyLines(keys.slice(0, 10))).toHaveLength(10);
   expect(keyLines(keys).slice(9)).toEqual(["k9 (unmanaged)", "and 2 more"]);
+});
+
+test("the keys of an account are those that ApiKeys have of it, and unmanaged keys", () => {
+  const account = { metadata: { name: "ci" }, status: { liveKeyIds: ["k1", "k2", "k9"] } };
+  const moved = {
+    metadata: { name: "moved" },
+    spec: { serviceAccountRef: { name: "ci-2" } },
+    status: {
+      current: { keyId: "k3", serviceAccount: "ci-2" },
+      superseded: [{ keyId: "k1", serviceAccount: "ci", state: "Live" }],
+    },
+  };
+  const old = {
+    metadata: { name: "old" },
+    spec: { serviceAccountRef: { name: "ci" } },
+    status: { current: { keyId: "k2" } },
+  };
+  expect(keyLines(liveKeysOf(account as never, [moved, old] as never))).toEqual([
+    "k1 (iamkey/moved, superseded)",
+    "k2 (iamkey/old, in secret/old)",
+    "k9 (unmanaged: in no ApiKey's status)",
+  ]);
 });
 
 describe("the next step", () => {

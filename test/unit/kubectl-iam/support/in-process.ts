@@ -1,4 +1,5 @@
 import { describeError } from "../../../../src/kubectl-iam/cli/describe-error.ts";
+import type { Io } from "../../../../src/kubectl-iam/cli/io.ts";
 import { runProgram } from "../../../../src/kubectl-iam/cli/program.ts";
 import { systemClock } from "../../../../src/util/time.ts";
 import { fakeIo } from "./fake-io.ts";
@@ -8,12 +9,14 @@ import type { Ended, RunOptions } from "./plugin.ts";
 export async function runInProcess(
   args: readonly string[],
   { input = "", columns, environment = {} }: RunOptions = {},
+  settings: Partial<Io> = {},
 ): Promise<Ended> {
   const { io, printed, noted } = fakeIo({
     clock: systemClock,
     environment,
     width: columns,
     readInput: async () => input,
+    ...settings,
   });
   const code = await runProgram(args, io).catch((error: unknown) => {
     const ending = describeError(error);

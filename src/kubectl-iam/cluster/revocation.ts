@@ -1,0 +1,73 @@
+/** Revokes the access of an account, and waits until a read has shown that no policy is bound. */
+import { type Condition, findCondition } from "../../api/conditions.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
+import { truncateList } from "../../util/truncate-list.ts";
+import type { Invocation } from "../cli/command.ts";
+import { type ExitCode, exitCode } from "../cli/errors.ts";
+import { reportedCauseOfDelay } from "./chain.ts";
+import { type Change, changeOf } from "./change.ts";
+import type { Cluster } from "./cluster.ts";
+import { type AnyObject, nameOf } from "./kinds.ts";
+import { type Missing, unobserved, waitForAll } from "./wait.ts";
+
+const MOST_NAMES = 10;
+
+export function revocationChange(account: ServiceAccount): Change {
+  return changeOf(account, { spec: { access: "Revoked" } }, "access is being revoked");
+}
+
+/** Prints the proof that the status gives. */
+export function waitUntilRevoked(
+  invocation: Invocation,
+  cluster: Cluster,
+  changed: readonly AnyObject[],
+): Promise<ExitCode> {
+  return waitForAll(invocation, cluster, changed, {
+    findMissing: (now, before) => missingOf(cluster, now as ServiceAccount, before),
+    done: (now) => {
+      invocation.io.print(revokedText(now as ServiceAccount));
+      return exitCode.ok;
+    },
+  });
+}
+
+/** Whether a read has shown that no policy is bound, or the account does not exist in the console. */
+export function isRevoked(account: ServiceAccount): boolean {
+  const isHandled = unobserved(account, account) === undefined;
+  const isProven = account.status?.saId === undefined || revocationOf(account)?.status === "True";
+  return account.spec.access === "Revoked" && isHandled && isProven;
+}
+
+export function listed(names: readonly string[]): string {
+  return truncateList(names, MOST_NAMES);
+}
+
+/** Every policy that the status shows as bound. */
+export function boundOf({ status }: ServiceAccount): readonly string[] {
+  const { policyIds = [], foreignPolicyIds = [] } = status?.bindings ?? {};
+  return [...policyIds, ...foreignPolicyIds];
+}
+
+export function revokedText(account: ServiceAccount): string {
+  const name = nameOf(account);
+  if (account.status?.saId === undefined)
+    return `${name} does not have an account in the console yet; its policies will not be bound`;
+  return `${name}: ${revocationOf(account)?.message}`;
+}
+
+async function missingOf(
+  cluster: Cluster,
+  account: ServiceAccount,
+  before: AnyObject,
+): Promise<Missing | undefined> {
+  const unseen = unobserved(account, before);
+  if (unseen === undefined && isRevoked(account)) return undefined;
+  const bound = listed(boundOf(account));
+  const cause = await reportedCauseOfDelay(cluster, account as AnyObject, unseen);
+  const left = bound === "" ? "not confirmed yet" : `still bound: ${bound}`;
+  return { ...cause, text: `${left}; ${cause.text}` };
+}
+
+function revocationOf({ status }: ServiceAccount): Condition | undefined {
+  return findCondition(status?.conditions, "AccessRevoked");
+}

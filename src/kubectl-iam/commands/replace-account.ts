@@ -1,0 +1,80 @@
+/** `replace-account`: moves the ApiKeys of an account to a new account, and revokes the access of the old one. */
+import type { Invocation } from "../cli/command.ts";
+import { confirm } from "../cli/confirm.ts";
+import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
+import { type Cluster, openCluster } from "../cluster/cluster.ts";
+import { checkName, commandAbout, nameOf, parseNameOf } from "../cluster/kinds.ts";
+import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
+import { readObject } from "../cluster/read.ts";
+import { boundOf, listed, revokedText } from "../cluster/revocation.ts";
+import { DEFAULT_TIMEOUT } from "../cluster/wait.ts";
+import { printCommits } from "../replace/export.ts";
+import { phasesOf, readNamespace } from "../replace/phases.ts";
+import { type Objects, type Plan, planReplacement } from "../replace/plan.ts";
+import { field, renderFields } from "../view/fields.ts";
+import { screenOf } from "../view/screen.ts";
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, options, args } = invocation;
+  const { name } = parseNameOf("ServiceAccount", args[0] ?? "");
+  if (options.name !== undefined) checkName(options.name);
+  if (options.withForeign && options.withoutForeign)
+    throw new UsageError("--with-foreign and --without-foreign exclude each other");
+  await using cluster = await openCluster(io, options);
+  const account = await readObject(cluster, "ServiceAccount", name);
+  const objects = await readNamespace(cluster);
+  const plan = planReplacement(account, objects, options);
+  if (plan.isDone) {
+    io.print(revokedText(account));
+    return exitCode.ok;
+  }
+  if (options.export) {
+    await printCommits(io, plan);
+    return exitCode.ok;
+  }
+  io.note(describe(invocation, plan, objects));
+  await confirm(
+    invocation,
+    `Every call with these keys will be denied at the end. Replace ${name} by ${plan.successor}?`,
+  );
+  return await runPhases(invocation, cluster, plan);
+}
+
+function describe({ io }: Invocation, plan: Plan, { apiKeys }: Objects): string {
+  const { account, successor, missing, moving } = plan;
+  return renderFields(
+    [
+      field("Account", account.status?.saId ?? "not in the console yet"),
+      field("Successor", `iamsa/${successor}`),
+      field("Creates", listed(missing.map(nameOf)) || "nothing"),
+      field("Moves", listed(moving.map(nameOf)) || "no ApiKey"),
+      field("Unbinds", listed(boundOf(account)) || "no known policy"),
+      field("Keys", ...keyLines(liveKeysOf(account, apiKeys))),
+    ],
+    screenOf(io),
+  );
+}
+
+/** All phases share one timeout. After a failure, says what is left. */
+async function runPhases(invocation: Invocation, cluster: Cluster, plan: Plan): Promise<ExitCode> {
+  const { io, options } = invocation;
+  const phases = phasesOf(plan);
+  const { timeout = DEFAULT_TIMEOUT + (options.overlap ?? 0) } = options;
+  const deadline = io.clock.monotonic() + timeout;
+  for (const [index, phase] of phases.entries()) {
+    const left = { ...options, timeout: Math.max(0, deadline - io.clock.monotonic()) };
+    let code: ExitCode = exitCode.failed;
+    try {
+      if (io.interrupted.aborted) throw new Failure("Interrupted.");
+      code = await phase.run({ ...invocation, options: left }, cluster, plan);
+    } finally {
+      if (code !== exitCode.ok) {
+        const titles = phases.slice(index).map(({ title }) => title);
+        const command = commandAbout("replace-account", plan.account);
+        io.note(`Left to do: ${titles.join("; ")}. ${command} continues.`);
+      }
+    }
+    if (code !== exitCode.ok) return code;
+  }
+  return exitCode.ok;
+}

@@ -1,0 +1,124 @@
+/** The phases of a replacement. Each begins with what the objects show, so that a later run continues. */
+import type { ApiKey } from "../../api/api-key.ts";
+import { findCondition } from "../../api/conditions.ts";
+import type { KindName } from "../../api/kinds.ts";
+import type { Invocation } from "../cli/command.ts";
+import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
+import { readinessMissing } from "../cluster/chain.ts";
+import { isToWait, makeChanges } from "../cluster/change.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { createObject } from "../cluster/create-object.ts";
+import { type AnyObject, nameOf } from "../cluster/kinds.ts";
+import { notListable, readObject, readUsers, readWorld } from "../cluster/read.ts";
+import { revocationChange, waitUntilRevoked } from "../cluster/revocation.ts";
+import { waitForAll } from "../cluster/wait.ts";
+import { printReadiness } from "../view/readiness.ts";
+import { movesOf, type Objects, type Plan, usesAccount } from "./plan.ts";
+import { deliveryMissing, overlapMissing } from "./waits.ts";
+
+export interface Phase {
+  /** What is to be done: follows `Left to do:`. */
+  readonly title: string;
+  readonly run: (invocation: Invocation, cluster: Cluster, plan: Plan) => Promise<ExitCode>;
+}
+
+export function phasesOf({ account, successor, moving }: Plan): readonly Phase[] {
+  return [
+    { title: `bind the policies of iamsa/${successor}`, run: bind },
+    ...(moving.length === 0 ? [] : [{ title: `move ${moving.map(nameOf).join(", ")}`, run: move }]),
+    { title: "wait until no Pod uses an old key", run: waitForPods },
+    { title: `revoke the access of ${nameOf(account)}`, run: revoke },
+  ];
+}
+
+const KINDS: readonly KindName[] = ["ServiceAccount", "PolicyBinding", "ApiKey"];
+
+/** Rejects with KubeError, even if only one kind cannot be listed. */
+export async function readNamespace(cluster: Cluster): Promise<Objects> {
+  const { world, unreadable } = await readWorld(cluster, cluster.namespace, { kinds: KINDS });
+  if (unreadable.length > 0) throw notListable(unreadable, cluster.namespace, undefined);
+  return world;
+}
+
+async function bind(invocation: Invocation, cluster: Cluster, plan: Plan): Promise<ExitCode> {
+  const options = { ...invocation.options, wait: false };
+  for (const [index, object] of plan.missing.entries()) {
+    if (index > 0 && options.dryRun === "client") invocation.io.print("---");
+    await createObject({ ...invocation, options }, cluster, object.kind as KindName, object);
+  }
+  if (!isToWait(invocation.options)) return exitCode.ok;
+  return waitUntilBound(invocation, cluster, plan, (now) => printReadiness(invocation.io, now));
+}
+
+async function waitUntilBound(
+  invocation: Invocation,
+  cluster: Cluster,
+  { successor }: Plan,
+  done: (now: AnyObject) => ExitCode,
+): Promise<ExitCode> {
+  const account = await readObject(cluster, "ServiceAccount", successor);
+  const { policyBindings } = await readUsers(cluster, successor);
+  const objects = [account, ...policyBindings] as readonly AnyObject[];
+  const findMissing = (now: AnyObject) => readinessMissing(cluster, now);
+  return waitForAll(invocation, cluster, objects, { findMissing, done });
+}
+
+async function move(invocation: Invocation, cluster: Cluster, plan: Plan): Promise<ExitCode> {
+  const { io, options } = invocation;
+  const { successor, moving } = plan;
+  await makeChanges(invocation, cluster, movesOf(plan, options.now === true, io.clock.now()));
+  if (!isToWait(options)) return exitCode.ok;
+  return waitForAll(invocation, cluster, moving as readonly AnyObject[], {
+    findMissing: (now) => deliveryMissing(cluster, now as ApiKey, successor),
+    done: (now, before) => {
+      io.print(
+        `${nameOf(now)} has key ${keyIdOf(now)} of iamsa/${successor} (was ${keyIdOf(before) ?? "none"})`,
+      );
+      return exitCode.ok;
+    },
+  });
+}
+
+async function waitForPods(
+  invocation: Invocation,
+  cluster: Cluster,
+  { account, successor }: Plan,
+): Promise<ExitCode> {
+  const { io, options } = invocation;
+  if (options.now || !isToWait(options)) return exitCode.ok;
+  const overlap = { account: account.metadata.name, successor, overlap: options.overlap };
+  const { apiKeys } = await readNamespace(cluster);
+  const moved = apiKeys.filter(({ spec }) => spec.serviceAccountRef.name === successor);
+  return waitForAll(invocation, cluster, moved as readonly AnyObject[], {
+    findMissing: (now) => overlapMissing(now as ApiKey, overlap, io.clock.now()),
+    done: (now) => {
+      const pods = findCondition(now.status?.conditions, "ConsumersCurrent");
+      if (pods?.status === "False")
+        io.note(`${nameOf(now)}: ${pods.message} The overlap has passed.`);
+      return exitCode.ok;
+    },
+  });
+}
+
+/** Revokes nothing while an ApiKey uses the account, or a policy of the successor is not bound. */
+async function revoke(invocation: Invocation, cluster: Cluster, plan: Plan): Promise<ExitCode> {
+  const { account, successor } = plan;
+  if (isToWait(invocation.options)) {
+    const { apiKeys } = await readNamespace(cluster);
+    const users = apiKeys.filter((apiKey) => usesAccount(apiKey, account.metadata.name, successor));
+    if (users.length > 0)
+      throw new Failure(
+        `${users.map(nameOf).join(", ")}: ${users.length === 1 ? "uses" : "use"} ${nameOf(account)}, so its access is not revoked.`,
+      );
+    const code = await waitUntilBound(invocation, cluster, plan, () => exitCode.ok);
+    if (code !== exitCode.ok) return code;
+  }
+  const changes = account.spec.access === "Revoked" ? [] : [revocationChange(account)];
+  const [changed = account] = await makeChanges(invocation, cluster, changes);
+  if (!isToWait(invocation.options)) return exitCode.ok;
+  return waitUntilRevoked(invocation, cluster, [changed as AnyObject]);
+}
+
+function keyIdOf(apiKey: AnyObject): string | undefined {
+  return (apiKey as ApiKey).status?.current?.keyId;
+}

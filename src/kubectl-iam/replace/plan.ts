@@ -1,0 +1,158 @@
+/** What is left of the replacement of an account, by the objects alone. Pure. */
+import { accountInUse } from "../../api/account-in-use.ts";
+import type { ApiKey } from "../../api/api-key.ts";
+import { annotations } from "../../api/meta.ts";
+import type { PolicyBinding } from "../../api/policy-binding.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
+import { toMicroTime } from "../../util/time.ts";
+import { Failure, UsageError } from "../cli/errors.ts";
+import type { Options } from "../cli/options.ts";
+import { type Change, changeOf } from "../cluster/change.ts";
+import type { FileObject } from "../cluster/given-objects.ts";
+import { commandAbout, nameOf } from "../cluster/kinds.ts";
+import type { World } from "../cluster/read.ts";
+import { isRevoked } from "../cluster/revocation.ts";
+import { pendingRotation } from "../cluster/rotation.ts";
+import { bindingCopy, bindingOf, nextName, replacedBy, successorOf } from "./copies.ts";
+
+/** The objects of one namespace. */
+export type Objects = Pick<World, "serviceAccounts" | "policyBindings" | "apiKeys">;
+
+export interface Plan {
+  readonly account: ServiceAccount;
+  /** Name of the successor. */
+  readonly successor: string;
+  readonly missing: readonly FileObject[];
+  /** ApiKeys that are to get a key of the successor. */
+  readonly moving: readonly ApiKey[];
+  /** Whether no ApiKey uses the account and a read has shown that no policy is bound to it. */
+  readonly isDone: boolean;
+}
+
+type Given = Pick<Options, "name" | "withForeign" | "withoutForeign">;
+
+/** Throws UsageError if the user must decide something, and Failure if the account cannot be replaced. */
+export function planReplacement(account: ServiceAccount, objects: Objects, given: Given): Plan {
+  if (account.metadata.deletionTimestamp !== undefined)
+    throw new Failure(`${nameOf(account)} is being deleted.`);
+  const { name } = account.metadata;
+  const successor = chooseSuccessor(account, objects, given);
+  const users = objects.apiKeys.filter((apiKey) => usesAccount(apiKey, name, successor));
+  const isDone = users.length === 0 && isRevoked(account);
+  // An ApiKey of a third account is left alone.
+  const moving = users.filter(({ spec }) =>
+    [name, successor].includes(spec.serviceAccountRef.name),
+  );
+  const exists = objects.serviceAccounts.some(({ metadata }) => metadata.name === successor);
+  const missing = isDone
+    ? []
+    : [
+        ...(exists ? [] : [successorOf(account, successor)]),
+        ...missingBindings(account, successor, objects, given),
+      ];
+  return { account, successor, missing, moving, isDone };
+}
+
+/** Whether the spec names the account, or the key in use belongs to it, or may belong to it. */
+export function usesAccount(apiKey: ApiKey, account: string, successor: string): boolean {
+  const { metadata, spec, status } = apiKey;
+  if (metadata.deletionTimestamp !== undefined) return false;
+  const named = spec.serviceAccountRef.name;
+  return named === successor
+    ? status?.current?.serviceAccount !== successor
+    : named === account || accountInUse(apiKey) === account;
+}
+
+/**
+ * The changes that move the ApiKeys. `isUrgent`: the operator need not wait for a rotation window, and daily limits do
+ * not apply.
+ */
+export function movesOf(
+  { moving, successor }: Plan,
+  isUrgent: boolean,
+  now: number,
+): readonly Change[] {
+  const token = {
+    metadata: { annotations: { [annotations.rotateRequestedAt]: toMicroTime(now) } },
+  };
+  return moving.flatMap((apiKey) => {
+    const isMoved = apiKey.spec.serviceAccountRef.name === successor;
+    const isRequested =
+      pendingRotation(apiKey) !== undefined || apiKey.status?.attempt !== undefined;
+    const request = isUrgent && !isRequested ? token : {};
+    const patch = {
+      ...(isMoved ? {} : { spec: { serviceAccountRef: { name: successor } } }),
+      ...request,
+    };
+    const done = `${isMoved ? "is asked for a key of" : "moves to"} iamsa/${successor}`;
+    return Object.keys(patch).length === 0 ? [] : [changeOf(apiKey, patch, done)];
+  });
+}
+
+function chooseSuccessor(
+  { metadata }: ServiceAccount,
+  { serviceAccounts }: Objects,
+  { name }: Given,
+): string {
+  const found = serviceAccounts
+    .filter((each) => replacedBy(each) === metadata.name)
+    .map((each) => each.metadata.name);
+  const taken = new Set(serviceAccounts.map((each) => each.metadata.name));
+  if (name !== undefined) {
+    if (!taken.has(name) || found.includes(name)) return name;
+    throw new UsageError(
+      `iamsa/${name} exists and does not replace ${metadata.name}: choose another name, or set its annotation ${annotations.replaces}=${metadata.name}`,
+    );
+  }
+  const [first, ...others] = found;
+  if (others.length > 0)
+    throw new UsageError(`${found.join(" and ")} replace ${metadata.name}: choose one with --name`);
+  return first ?? nextName(metadata.name, taken);
+}
+
+/** Copies of the account's PolicyBindings that the successor lacks. */
+function missingBindings(
+  account: ServiceAccount,
+  successor: string,
+  { policyBindings }: Objects,
+  { withForeign, withoutForeign }: Given,
+): readonly FileObject[] {
+  const bindingsOf = (name: string) =>
+    policyBindings.filter(
+      ({ metadata, spec }) =>
+        spec.serviceAccountRef.name === name && metadata.deletionTimestamp === undefined,
+    );
+  const own = bindingsOf(successor);
+  const former = bindingsOf(account.metadata.name);
+  const taken = new Set(policyBindings.map(({ metadata }) => metadata.name));
+  const nameFor = (base: string) => {
+    const name = nextName(base, taken);
+    taken.add(name);
+    return name;
+  };
+  const copies = former
+    .filter((binding) => !own.some((each) => stands(each, binding)))
+    .map((binding) => bindingCopy(binding, nameFor(binding.metadata.name), successor));
+  const declared = new Set([...own, ...former].flatMap(({ spec }) => spec.policyIds));
+  const foreign = (account.status?.bindings?.foreignPolicyIds ?? []).filter(
+    (policyId) => !declared.has(policyId),
+  );
+  if (foreign.length === 0 || withoutForeign) return copies;
+  if (!withForeign) throw undeclared(account, foreign);
+  const name = nameFor(`${account.metadata.name}-foreign`);
+  return [...copies, bindingOf(foreign, name, account, successor)];
+}
+
+/** Whether the successor's PolicyBinding stands for a PolicyBinding of the old account. */
+function stands(own: PolicyBinding, former: PolicyBinding): boolean {
+  return (
+    replacedBy(own) === former.metadata.name ||
+    former.spec.policyIds.every((policyId) => own.spec.policyIds.includes(policyId))
+  );
+}
+
+function undeclared(account: ServiceAccount, foreign: readonly string[]): UsageError {
+  return new UsageError(
+    `policies of ${nameOf(account)} that no PolicyBinding declares: ${foreign.join(", ")}. ${commandAbout("replace-account", account)} --with-foreign declares them in a PolicyBinding of the successor, --without-foreign leaves them out`,
+  );
+}

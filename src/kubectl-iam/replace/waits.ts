@@ -1,0 +1,71 @@
+/** What the phases of a replacement wait for, as the objects report it. */
+import type { ApiKey } from "../../api/api-key.ts";
+import { findCondition } from "../../api/conditions.ts";
+import { DAY, type Instant, parseDuration, parseInstant, toIso8601 } from "../../util/time.ts";
+import { causeOfDelay } from "../cluster/chain.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import type { AnyObject } from "../cluster/kinds.ts";
+import { type Missing, unobserved } from "../cluster/wait.ts";
+
+/** Until the Secret holds a key of the successor. */
+export async function deliveryMissing(
+  cluster: Cluster,
+  apiKey: ApiKey,
+  successor: string,
+): Promise<Missing | undefined> {
+  const { current } = apiKey.status ?? {};
+  if (isElsewhere(apiKey, successor)) return elsewhere(apiKey, successor);
+  if (current?.serviceAccount === successor) return undefined;
+  const unseen = unobserved(apiKey, apiKey);
+  const { text, isFinal } = unseen ?? (await causeOfDelay(cluster, apiKey as AnyObject));
+  return { text: `no key of ${successor} is delivered yet: ${text}`, isFinal: isFinal ?? false };
+}
+
+interface Overlap {
+  readonly account: string;
+  readonly successor: string;
+  /** Of the command line. */
+  readonly overlap: number | undefined;
+}
+
+/**
+ * Until no Pod uses the key of the old account, or the overlap has passed since it was superseded. Pure.
+ */
+export function overlapMissing(
+  apiKey: ApiKey,
+  { account, successor, overlap }: Overlap,
+  now: Instant,
+): Missing | undefined {
+  if (isElsewhere(apiKey, successor)) return elsewhere(apiKey, successor);
+  const endsAt = supersededAt(apiKey, account) + (overlap ?? overlapOf(apiKey));
+  const pods = findCondition(apiKey.status?.conditions, "ConsumersCurrent");
+  if (pods?.status === "True" || !(now < endsAt)) return undefined;
+  const why =
+    pods === undefined || pods.reason === "CountingDisabled"
+      ? "the operator does not count the Pods that use the old key."
+      : pods.message;
+  return { text: `${why} The overlap ends at ${toIso8601(endsAt)}` };
+}
+
+/** When a key of the account was last superseded; `-Infinity` if the status lists none. */
+function supersededAt({ status }: ApiKey, account: string): Instant {
+  const times = (status?.superseded ?? [])
+    .filter(({ serviceAccount }) => serviceAccount === account)
+    .map(({ supersededTime }) => parseInstant(supersededTime) ?? Number.NEGATIVE_INFINITY);
+  return Math.max(Number.NEGATIVE_INFINITY, ...times);
+}
+
+function overlapOf({ spec }: ApiKey): number {
+  return parseDuration(spec.rotation?.overlap ?? "") ?? DAY;
+}
+
+function isElsewhere({ spec }: ApiKey, successor: string): boolean {
+  return spec.serviceAccountRef.name !== successor;
+}
+
+function elsewhere({ spec }: ApiKey, successor: string): Missing {
+  return {
+    text: `spec.serviceAccountRef was changed from ${successor} to ${spec.serviceAccountRef.name}; if a GitOps tool did that, use --export`,
+    isFinal: true,
+  };
+}
