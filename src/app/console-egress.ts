@@ -7,6 +7,9 @@ import { canonicalHost } from "../util/host.ts";
 import type { ApiServerAddresses } from "./api-server-addresses.ts";
 import type { Config } from "./config.ts";
 
+const HOW_TO_ALLOW =
+  " (for Connections, the operator's flag --connection-networks can allow it; chart: connections.networks)";
+
 /** The addresses that namespaced Connections can reach. */
 export function connectionAddresses(
   { connectionNetworks }: Pick<Config, "connectionNetworks">,
@@ -16,6 +19,7 @@ export function connectionAddresses(
     allowed: connectionNetworks,
     refused: () => apiServer.current(),
     ready: () => apiServer.refresh(),
+    advice: HOW_TO_ALLOW,
   });
 }
 

@@ -12,6 +12,8 @@ export interface AddressPolicy {
   refuses(address: string): boolean;
   /** Must be awaited before each connection; a rejection forbids the connection. */
   readonly ready?: () => Promise<void>;
+  /** Who can allow an address, and how: follows the message about a refused address. */
+  readonly advice?: string;
 }
 
 /** Loopback and link-local addresses, and the addresses where clouds serve the machine's credentials. */
@@ -33,6 +35,7 @@ export interface AddressLists {
   /** Refused in addition to {@link LOCAL}, for example the API server's addresses. Called at every use. */
   readonly refused?: () => readonly string[];
   readonly ready?: () => Promise<void>;
+  readonly advice?: string;
 }
 
 /**
@@ -53,6 +56,7 @@ export function createAddressPolicy(lists: AddressLists = {}): AddressPolicy {
       return opened === undefined || opened < (longestPrefix(refused(), address) ?? 0);
     },
     ...(lists.ready === undefined ? {} : { ready: lists.ready }),
+    ...(lists.advice === undefined ? {} : { advice: lists.advice }),
   };
 }
 
@@ -78,7 +82,7 @@ export function guardedConnector(
   const connectChecked: buildConnector.connector = (target, callback) => {
     const host = canonicalHost(target.hostname);
     // IP addresses are not looked up, so check them here.
-    if (isIP(host) !== 0 && policy.refuses(host)) callback(refusal(), null);
+    if (isIP(host) !== 0 && policy.refuses(host)) callback(refusal(policy), null);
     else connect(target, callback);
   };
   return (target, callback) => {
@@ -98,12 +102,12 @@ function guardedLookup(policy: AddressPolicy, resolve: LookupFunction): LookupFu
       const found = addresses as readonly LookupAddress[];
       const usable = found.filter(({ address }) => !policy.refuses(address));
       const [first] = usable;
-      if (first === undefined) return callback(refusal(), []);
+      if (first === undefined) return callback(refusal(policy), []);
       if (options.all === true) callback(null, usable);
       else callback(null, first.address, first.family);
     });
 }
 
-function refusal(): HttpError {
-  return new HttpError("refused", "connections must not use this address");
+function refusal({ advice = "" }: AddressPolicy): HttpError {
+  return new HttpError("refused", `connections must not use this address${advice}`);
 }

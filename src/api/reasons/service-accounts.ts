@@ -40,9 +40,9 @@ export const ofServiceAccounts = {
   },
   AccountUnknown: {
     meaning:
-      "A ServiceAccount is being deleted, its status does not name an account (it was edited, or restored from a backup), and the console rejects listing accounts. The operator cannot tell whether policies must be unbound.",
+      "A ServiceAccount is being deleted, its status does not name an account (its creation was rejected, or the status was edited or restored from a backup), and the console rejects listing accounts. The operator cannot tell whether policies must be unbound.",
     check: "the account in the console. Its description ends with `k8s NAMESPACE/NAME#` and an ID.",
-    fix: "Ask the console's administrator to allow listing accounts. Otherwise the finalizer is removed at the [deadline](uninstall.md#deadline-of-a-deletion) with the event `CleanupIncomplete`; then clean up in the console.",
+    fix: "Ask the console's administrator to allow listing accounts. If no account exists, or to leave the account as it is, set `spec.deletionPolicy: Retain`: the deletion ends at once. Otherwise the finalizer is removed at the [deadline](uninstall.md#deadline-of-a-deletion) with the event `CleanupIncomplete`; then clean up in the console.",
   },
   WaitingForLateCall: {
     meaning:

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { egressFor } from "../../../src/app/console-egress.ts";
+import type { ApiServerAddresses } from "../../../src/app/api-server-addresses.ts";
+import { connectionAddresses, egressFor } from "../../../src/app/console-egress.ts";
 import { createAddressPolicy } from "../../../src/http/address-policy.ts";
 
 const baseURL = "https://console.example.com";
@@ -11,6 +12,12 @@ const shared = "ClusterConnection/default";
 const tenants = "Connection/team-a/own";
 const anywhere = { proxy, connectionNetworks: [] };
 const restricted = { proxy, connectionNetworks: ["10.0.0.0/8"] };
+
+test("a refused address of a Connection names the flag and the value that allow it", () => {
+  const apiServer = { current: () => [], refresh: async () => undefined };
+  const { advice } = connectionAddresses(anywhere, apiServer as unknown as ApiServerAddresses);
+  expect(advice).toMatch(/--connection-networks .*connections\.networks/);
+});
 
 test("the proxy of the environment leads to consoles, unless a connection names another", () => {
   for (const key of [shared, tenants])

@@ -55,8 +55,13 @@ test("the console's name is left to the proxy to resolve, and gets the proxy's c
 test("if addresses are checked, the address of the proxy is checked", async () => {
   await using proxy = await startConnectProxy();
   const console = await startConsole();
-  const refused = clientOf(console, { proxy: proxy.url, addresses: createAddressPolicy() });
-  await expect(refused.authenticate()).rejects.toThrow("connections must not use this address");
+  const refused = clientOf(console, {
+    proxy: proxy.url,
+    addresses: createAddressPolicy({ advice: " (see X)" }),
+  });
+  await expect(refused.authenticate()).rejects.toThrow(
+    "connections must not use this address (see X)",
+  );
   expect(proxy.asked).toEqual([]);
   const addresses = createAddressPolicy({ allowed: ["127.0.0.1/32"] });
   await clientOf(console, { proxy: proxy.url, addresses }).authenticate();

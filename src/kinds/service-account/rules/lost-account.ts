@@ -62,6 +62,6 @@ function toNext(action: AccountAction): LostAccount {
 function unlisted(code: string): Waiting {
   return reconciling(
     "AccountUnknown",
-    `The status does not name the account, and the console's accounts cannot be listed (${code}), so it is unknown whether an account exists whose policies must be unbound.`,
+    `The status does not name the account, and the console's accounts cannot be listed (${code}), so it is unknown whether an account exists whose policies must be unbound. If no account exists, or to leave the account as it is, set spec.deletionPolicy: Retain to end the deletion at once.`,
   );
 }

@@ -63,7 +63,10 @@ test("a console that does not answer has not said that there is none", () => {
   expect(find({})).toMatchObject({ kind: "Next", action: { kind: "ListAccounts" } });
   expect(find({ listing: { ok: false, code: "PermissionDenied" } })).toMatchObject({
     kind: "Unknown",
-    finding: { reason: "AccountUnknown" },
+    finding: {
+      reason: "AccountUnknown",
+      message: expect.stringContaining("set spec.deletionPolicy: Retain to end the deletion"),
+    },
   });
 });
 
