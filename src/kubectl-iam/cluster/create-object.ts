@@ -17,8 +17,6 @@ import { type Missing, waitForAll } from "./wait.ts";
 interface Words {
   /** Follows "created". */
   readonly about?: string;
-  /** Follows the cause if the object cannot become ready. */
-  readonly advice?: string;
 }
 
 export async function createObject(
@@ -26,7 +24,7 @@ export async function createObject(
   cluster: Cluster,
   kind: KindName,
   object: object,
-  { about = "", advice = "" }: Words = {},
+  { about = "" }: Words = {},
 ): Promise<ExitCode> {
   const { io, options } = invocation;
   if (options.dryRun === "client") return printManifest(invocation, object);
@@ -38,10 +36,21 @@ export async function createObject(
   const created = { ...made, kind } as AnyObject;
   io.print(`${nameOf(created)} created${about}${isDryRun ? " (server dry run)" : ""}`);
   if (!isToWait(options)) return exitCode.ok;
-  return waitForAll(invocation, cluster, [created], {
-    findMissing: (now) => missingReadiness(cluster, now, advice),
-    done: (now) => printReadiness(io, now),
-  });
+  try {
+    return await waitForAll(invocation, cluster, [created], {
+      findMissing: (now) => missingReadiness(cluster, now),
+      done: (now) => printReadiness(io, now),
+    });
+  } catch (error) {
+    if (error instanceof Failure) io.note(howToUndo(created));
+    throw error;
+  }
+}
+
+function howToUndo(object: AnyObject): string {
+  const { namespace } = object.metadata;
+  const where = namespace === undefined ? "" : ` -n ${namespace}`;
+  return `The object stays. To undo this: kubectl delete ${nameOf(object)}${where}`;
 }
 
 /** Rejects with Failure if waiting would not help, since the connection or the account does not exist. */
@@ -67,14 +76,9 @@ async function requireObject(
     );
 }
 
-async function missingReadiness(
-  cluster: Cluster,
-  object: AnyObject,
-  advice: string,
-): Promise<Missing | undefined> {
+async function missingReadiness(cluster: Cluster, object: AnyObject): Promise<Missing | undefined> {
   if (readinessOf(object).ready === "True") return undefined;
-  const cause = await causeOfDelay(cluster, object);
-  return cause.isFinal ? { ...cause, text: `${cause.text}${advice}` } : cause;
+  return await causeOfDelay(cluster, object);
 }
 
 export async function printManifest(

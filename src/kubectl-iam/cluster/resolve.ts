@@ -13,7 +13,7 @@ import {
   toText,
   typeOf,
 } from "./kinds.ts";
-import { notListable, objectsOf, readObject, readWorld, unlessForbidden } from "./read.ts";
+import { notListable, objectsOf, readWorld, unlessForbidden } from "./read.ts";
 
 /** What a command line names before anything is read: an object, or a name without a kind. */
 type GivenName = ObjectName | string;
@@ -27,23 +27,60 @@ export function parseNames(args: readonly string[]): readonly GivenName[] {
   return args.map((arg) => (arg.includes("/") ? parseObjectName(arg) : checkName(arg)));
 }
 
-/** Rejects with UsageError if several objects have a name, and with Failure if no object has it. */
+/** Rejects with UsageError if several objects have a name, and with Failure if no object has one of the names. */
 export async function resolveNames(
   cluster: Cluster,
   given: readonly GivenName[],
 ): Promise<readonly ObjectName[]> {
-  if (given.every((name) => typeof name !== "string")) return given as readonly ObjectName[];
-  const objects = objectsOf((await readWorld(cluster, cluster.namespace)).world);
-  return given.map((name) => (typeof name === "string" ? only(cluster, objects, name) : name));
+  return allOf(cluster, given, await findNames(cluster, given));
 }
 
-function only({ namespace }: Cluster, objects: readonly AnyObject[], name: string): ObjectName {
+/** `undefined` for a name that no object has. */
+async function findNames(
+  cluster: Cluster,
+  given: readonly GivenName[],
+): Promise<readonly (ObjectName | undefined)[]> {
+  if (given.every((name) => typeof name !== "string")) return given as readonly ObjectName[];
+  const objects = objectsOf((await readWorld(cluster, cluster.namespace)).world);
+  return given.map((name) => (typeof name === "string" ? only(objects, name) : name));
+}
+
+async function readGiven(
+  cluster: Cluster,
+  given: readonly GivenName[],
+): Promise<readonly AnyObject[]> {
+  const objects = (await findNames(cluster, given)).map(async (name) => {
+    if (name === undefined) return undefined;
+    const type = typeOf(name.kind);
+    const namespace = type.namespaced ? cluster.namespace : "";
+    return (await cluster.kube.get(type, { namespace, name: name.name })) as AnyObject | undefined;
+  });
+  return allOf(cluster, given, await Promise.all(objects));
+}
+
+/** What was found for each name. Throws Failure with every name for which nothing was found. */
+function allOf<Found>(
+  { namespace }: Cluster,
+  given: readonly GivenName[],
+  found: readonly (Found | undefined)[],
+): readonly Found[] {
+  const missing = given.filter((_, index) => found[index] === undefined);
+  if (missing.length === 0) return found as readonly Found[];
+  const names = missing.map((name) =>
+    typeof name === "string" ? `object called ${name}` : toText(name),
+  );
+  const isInNamespace = missing.some(
+    (name) => typeof name === "string" || typeOf(name.kind).namespaced,
+  );
+  throw notFound(names.join(", "), isInNamespace ? namespace : "");
+}
+
+function only(objects: readonly AnyObject[], name: string): ObjectName | undefined {
   const found = objects
     .filter(({ metadata }) => metadata.name === name)
     .map(({ kind }) => ({ kind: kind as KindName, name }));
   const [first, ...others] = found;
-  if (first === undefined) throw notFound(`object called ${name}`, namespace);
-  if (others.length === 0) return first;
+  if (first === undefined || others.length === 0) return first;
   throw new UsageError(
     `${name} is the name of ${found.map(toText).join(" and ")}: use one of these`,
   );
@@ -64,12 +101,7 @@ export async function selectObjects(
     throw new UsageError("give either names, or --all or --selector to select objects");
   if (given.length === 0 && selector === undefined && !all)
     throw new UsageError("name at least one object, or select objects with --all or -l team=a");
-  if (given.length > 0)
-    return Promise.all(
-      (await resolveNames(cluster, given)).map(
-        ({ kind, name }) => readObject(cluster, kind, name) as Promise<AnyObject>,
-      ),
-    );
+  if (given.length > 0) return await readGiven(cluster, given);
   const namespace = scopeOf(cluster, options);
   const unlisted: KindName[] = [];
   const lists = await Promise.all(

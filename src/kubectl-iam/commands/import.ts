@@ -34,7 +34,6 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   };
   const code = await createObject(invocation, cluster, "ServiceAccount", object, {
     about: ` for account ${saId}`,
-    advice: ` To undo the import: kubectl delete iamsa/${name} -n ${cluster.namespace}`,
   });
   if (isToWait(options))
     io.note("Deleting this object keeps the account; see spec.deletionPolicy.");

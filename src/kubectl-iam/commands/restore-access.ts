@@ -5,6 +5,7 @@
 import { findCondition } from "../../api/conditions.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { truncateList } from "../../util/truncate-list.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
@@ -12,12 +13,14 @@ import { causeOfDelay } from "../cluster/chain.ts";
 import { changeOf } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { type AnyObject, nameOf, parseNameOf } from "../cluster/kinds.ts";
-import { liveKeysOf } from "../cluster/live-keys.ts";
+import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
 import { changeAndWait, type Missing, unobserved } from "../cluster/wait.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { screenOf } from "../view/screen.ts";
+
+const MOST_NAMES = 10;
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
@@ -31,8 +34,11 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     renderFields(
       [
         field("Account", account.status?.saId ?? "not in the console yet"),
-        field("Declared", policies.join(", ") || "no policy: no PolicyBinding names this account"),
-        field("Keys", ...keys.map(({ keyId, where }) => `${keyId} (${where})`)),
+        field(
+          "Declared",
+          truncateList(policies, MOST_NAMES) || "no policy: no PolicyBinding names this account",
+        ),
+        field("Keys", ...keyLines(keys)),
       ],
       screenOf(io),
     ),
@@ -88,7 +94,8 @@ async function report(
   cluster: Cluster,
   account: ServiceAccount,
 ): Promise<ExitCode> {
-  const bound = account.status?.bindings?.policyIds?.join(", ") || "no policy";
+  const policyIds = account.status?.bindings?.policyIds ?? [];
+  const bound = truncateList(policyIds, MOST_NAMES) || "no policy";
   io.print(`${nameOf(account)} has ${bound} bound`);
   const { policyBindings } = await readUsers(cluster, account.metadata.name);
   const held = policyBindings.filter((binding) => heldBy(binding) !== undefined);

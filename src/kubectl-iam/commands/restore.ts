@@ -44,16 +44,19 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     throw new Failure("Nothing was changed. Restore does not change objects that exist.");
   for (const step of steps)
     if (step.kind === "LeaveOut") io.note(`${titleOf(step.object)} is left out: ${step.why}.`);
-  await create(invocation, cluster, steps);
+  const changes = await create(invocation, cluster, steps);
+  const isComplete = steps.every(({ kind }) => kind === "Exists");
+  if (changes === 0)
+    io.print(`Nothing to create: every object exists${isComplete ? "" : " or is left out"}.`);
   return isToWait(options) ? await report(invocation, cluster, steps) : exitCode.ok;
 }
 
-/** Creates what is missing, after a confirmation. */
+/** Creates what is missing, after a confirmation. Answers how many objects it has created or changed. */
 async function create(
   invocation: Invocation,
   cluster: Cluster,
   steps: readonly Step[],
-): Promise<void> {
+): Promise<number> {
   const { io, options } = invocation;
   const kept = steps.filter(({ kind }) => kind !== "LeaveOut").map(({ object }) => object);
   const gaps = await findImportGaps(cluster, kept);
@@ -76,6 +79,7 @@ async function create(
     ),
   );
   await makeChanges(invocation, cluster, changes);
+  return missing.length + changes.length;
 }
 
 function aboutGap({ connection, namespaces }: ImportGap): string {

@@ -2,11 +2,11 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import type { KeyPair } from "../../console/model.ts";
 import { isKubeError } from "../../kube/errors.ts";
-import { secretType } from "../../kube/resource-types.ts";
+import { type Secret, secretType } from "../../kube/resource-types.ts";
 import { Failure } from "../cli/errors.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { readPair } from "../console/from-cluster.ts";
-import { type Finding, failed, ok, skipped } from "./finding.ts";
+import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
 
 interface SecretFinding {
   readonly finding: Finding;
@@ -33,7 +33,7 @@ export async function examineSecret(cluster: Cluster, apiKey: ApiKey): Promise<S
           remedy,
         ),
       };
-    return { finding: ok(check, `it holds key ${keyId}`), pair };
+    return { finding: judgeImmutability(check, secret, keyId, apiKey), pair };
   } catch (error) {
     if (isKubeError(error, "Forbidden"))
       return {
@@ -47,4 +47,20 @@ export async function examineSecret(cluster: Cluster, apiKey: ApiKey): Promise<S
         : failed(check, error.message, remedy),
     };
   }
+}
+
+/** The operator reads this field only before it issues a key. */
+function judgeImmutability(
+  check: string,
+  { immutable }: Secret,
+  keyId: string | undefined,
+  { metadata: { name, namespace } }: ApiKey,
+): Finding {
+  const found = `it holds key ${keyId}`;
+  if (immutable !== true) return ok(check, found);
+  return warning(
+    check,
+    `${found}, and it is immutable: no other key can be written to it, so the key is not renewed`,
+    `Delete the Secret; the operator issues a key and writes the Secret again: kubectl iam reconcile iamkey/${name} -n ${namespace}`,
+  );
 }

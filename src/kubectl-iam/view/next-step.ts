@@ -6,9 +6,9 @@ import { findReason } from "../../api/reasons/sections.ts";
 import type { Instant } from "../../util/time.ts";
 import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
-import { commandAbout, nameOf } from "../cluster/kinds.ts";
+import { commandAbout, type Named, nameOf } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
-import { chainOf, usersOf } from "../cluster/relations.ts";
+import { chainOf, refsOf, usersOf } from "../cluster/relations.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
 import { reportsSuspension, whyHeld } from "../cluster/why-held.ts";
 import { adviceIn } from "./advice.ts";
@@ -34,15 +34,17 @@ export function nextStep(
   if (reportsSuspension(object)) return needed(resume(object));
   if (object.metadata.deletionTimestamp !== undefined)
     return { isNeeded: false, text: "Wait: it is being deleted." };
-  if (ready !== "True") return needed(adviceIn(message) ?? helpFor(object, reason));
+  if (ready !== "True") return needed(adviceIn(message) ?? helpFor(object, reason, world));
   if (reason === "AccessRevoked")
     return needed(
       `Access is revoked: ${commandAbout("restore-access", object)} restores it. A leaked key then works again, so revoke it first.`,
     );
-  if (reason === "RevokingAccess") return needed(helpFor(object, reason));
-  if (reason === "SecretNotKept") return needed(adviceIn(message) ?? helpFor(object, reason));
+  if (reason === "RevokingAccess") return needed(helpFor(object, reason, world));
+  if (reason === "SecretNotKept")
+    return needed(adviceIn(message) ?? helpFor(object, reason, world));
   const other = firstProblem(object);
-  if (other !== undefined) return needed(adviceIn(other.message) ?? helpFor(object, other.reason));
+  if (other !== undefined)
+    return needed(adviceIn(other.message) ?? helpFor(object, other.reason, world));
   if (secretIsMissing)
     return needed(
       `Wait: the operator notices a missing Secret at once if it can watch Secrets, otherwise within five minutes, or now with ${commandAbout("reconcile", object)}.`,
@@ -81,7 +83,10 @@ function firstProblem({ status }: AnyObject): Condition | undefined {
   );
 }
 
-function helpFor(object: AnyObject, reason: string): string {
+function helpFor(object: AnyObject, reason: string, world: World): string {
+  const suspended = reason === "ConnectionSuspended" ? connectionOf(object, world) : undefined;
+  if (suspended !== undefined)
+    return `The connection is suspended: nothing is issued, renewed or bound over it, and keys work until they expire. Its administrator can resume it: ${commandAbout("resume", suspended)}`;
   if (reason === "NotSeen") return "Check whether the operator runs: kubectl iam doctor.";
   const fix = findReason(reason)?.fix;
   // The text names commands without an object, because it is the same for all objects.
@@ -90,6 +95,14 @@ function helpFor(object: AnyObject, reason: string): string {
   const isWaiting = isTrue(object.status?.conditions, "Reconciling");
   const explained = `See kubectl iam explain ${reason}.`;
   return isWaiting ? `Wait: the operator continues by itself. ${explained}` : explained;
+}
+
+/** By the reference: tenants can seldom read ClusterConnections. */
+function connectionOf(object: AnyObject, world: World): Named | undefined {
+  const { connectionRef } = refsOf(chainOf(object, world).account ?? object);
+  if (connectionRef === undefined) return undefined;
+  const { kind, name } = connectionRef;
+  return { kind, metadata: kind === "Connection" ? { ...object.metadata, name } : { name } };
 }
 
 function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {

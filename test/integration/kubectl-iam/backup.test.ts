@@ -112,6 +112,14 @@ test("a backup does not replace a file", async () => {
 });
 
 describe("restore", () => {
+  test("says that there is nothing to do, in a dry run too", async () => {
+    const { code, output } = await iam(`restore -f ${whole} --dry-run`);
+    expect({ code, output }).toEqual({
+      code: 0,
+      output: "Nothing to create: every object exists.\n",
+    });
+  });
+
   test("leaves out an ApiKey without its Secret, and creates it when it has the Secret", async () => {
     const bare = join(folder, "bare.yaml");
     const saved = await iam(`backup ${bare} --without-secrets`);

@@ -66,7 +66,7 @@ describe("import", () => {
     );
     expect(code).toBe(3);
     expect(notes).toMatch(/error: iamsa\/stray: ServiceAccountNotFound: /);
-    expect(notes).toContain(`To undo the import: kubectl delete iamsa/stray -n ${world.namespace}`);
+    expect(notes).toContain(`To undo this: kubectl delete iamsa/stray -n ${world.namespace}`);
     await world.delete("ServiceAccount", "stray");
     await world.isGone("ServiceAccount", "stray");
   });
@@ -175,6 +175,19 @@ describe("without an operator", () => {
       const { output } = await iam("doctor ci-bot-key");
       expect(output).toMatch(/^ok +secret\/ci-bot-key +it holds key sak_/m);
       expect(output).toMatch(/^ok +Pair +the console accepts the pair of key sak_/m);
+    });
+
+    test("doctor sees a Secret that takes no other key, before the operator reads it", async () => {
+      await world.kube.mergePatch(secretType, key, { immutable: true });
+      const { code, output } = await iam("doctor ci-bot-key");
+      expect(output).toMatch(/^warning +secret\/ci-bot-key +it holds key sak_.* is immutable: /m);
+      expect(output).toMatch(/^ok +Pair +/m);
+      expect(code).toBe(0);
+      await world.kube.delete(secretType, key, { uid: before.metadata.uid ?? "" });
+      const { metadata, ...content } = before;
+      const { name, namespace, labels, annotations, ownerReferences } = metadata;
+      const again = { name, namespace, labels, annotations, ownerReferences };
+      await world.kube.create(secretType, { ...content, metadata: again } as Secret);
     });
 
     test("doctor sees an edited secret", async () => {

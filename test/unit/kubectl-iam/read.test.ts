@@ -5,7 +5,7 @@ import type { Options } from "../../../src/kubectl-iam/cli/options.ts";
 import type { Cluster } from "../../../src/kubectl-iam/cluster/cluster.ts";
 import { kindNames } from "../../../src/kubectl-iam/cluster/kinds.ts";
 import { readWorld } from "../../../src/kubectl-iam/cluster/read.ts";
-import { selectObjects } from "../../../src/kubectl-iam/cluster/resolve.ts";
+import { parseNames, selectObjects } from "../../../src/kubectl-iam/cluster/resolve.ts";
 import { renderObject } from "../../../src/kubectl-iam/view/object-screen.ts";
 import { screenOf } from "../../../src/kubectl-iam/view/screen.ts";
 
@@ -40,6 +40,20 @@ test("a selection without objects fails and names the searched namespace", async
   await expect(selectObjects(clusterWith(plurals), [], ["ApiKey"], all)).rejects.toThrow(
     "No objects match in namespace team-a: kubectl iam status -A lists",
   );
+});
+
+test("if several of the given objects do not exist, the error names all of them", async () => {
+  const stored = { kind: "ApiKey", metadata: { name: "a", namespace: "team-a" } };
+  const list = async ({ plural }: { plural: string }) => (plural === "apikeys" ? [stored] : []);
+  const get = async (_: unknown, { name }: { name: string }) => (name === "a" ? stored : undefined);
+  const cluster = { namespace: "team-a", kube: { list, get } } as unknown as Cluster;
+  const select = (...names: string[]) =>
+    selectObjects(cluster, parseNames(names), ["ApiKey"], {} as Options);
+  await expect(select("a", "iamkey/b", "c", "iamsa/d")).rejects.toThrow(
+    "iamkey/b, object called c, iamsa/d not found in namespace team-a.",
+  );
+  await expect(select("iamcconn/e")).rejects.toThrow("iamcconn/e not found.");
+  expect(await select("a", "iamkey/a")).toEqual([stored, stored]);
 });
 
 test.each([

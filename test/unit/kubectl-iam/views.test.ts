@@ -253,6 +253,23 @@ describe("the next step", () => {
     expect(nextStep(subject, empty, now).text).toMatch(says);
   });
 
+  test("of an object under a suspended connection names the connection", () => {
+    const stopped = { type: "IssuanceAllowed", status: "False", reason: "ConnectionSuspended" };
+    const key = object([ready("True", "KeyDelivered"), { ...stopped, message: "" }], {
+      spec: { serviceAccountRef: { name: "ci-bot" } },
+    });
+    const account = {
+      kind: "ServiceAccount",
+      metadata: { name: "ci-bot", namespace: "n" },
+      spec: { connectionRef: { kind: "ClusterConnection", name: "default" } },
+    };
+    const world = { ...empty, serviceAccounts: [account] } as unknown as World;
+    expect(nextStep(key, world, now).text).toMatch(
+      /renewed .* resume it: kubectl iam resume iamcconn\/default$/,
+    );
+    expect(nextStep(key, empty, now).text).toMatch(/kubectl iam resume iamcconn\/NAME/);
+  });
+
   test("of a suspended object that is being deleted is to resume it", () => {
     const suspended = object([ready("False", "Suspended")], { spec: { suspend: true } });
     const deletionTimestamp = "2026-01-01T00:00:00Z";
