@@ -16,6 +16,7 @@ import {
   watchedBy,
 } from "./observe.ts";
 import type { Prometheus } from "./prometheus.ts";
+import { replaceAccount, replacedCalls } from "./replace.ts";
 import { restartedCalls, rotateAndRestart, startRestarted } from "./restarts.ts";
 import {
   allReady,
@@ -103,6 +104,9 @@ export async function tour(
   await steps.run("Rotation 4: the operator restarts them, and no call fails", () =>
     rotateAndRestart(stage, rotate),
   );
+  await steps.run("Replace the account of a leaked key: no call of its workload fails", () =>
+    replaceAccount(stage),
+  );
   if (prometheus !== undefined) await seenBy(prometheus, steps, stage);
   await steps.run("Traces lead from an object to the console's calls", () =>
     judgeTraces(receiver, stage),
@@ -168,6 +172,7 @@ export async function allCalls(stage: Stage): Promise<readonly Call[]> {
     ...(await callsOf(stage, "with-files")),
     ...(await callsOf(stage, "with-variables")),
     ...(await restartedCalls(stage)),
+    ...(await replacedCalls(stage)),
   ];
 }
 

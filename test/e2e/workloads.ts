@@ -58,21 +58,31 @@ function podSpec(
 }
 
 const program: Volume = ["workload", { configMap: { name: "workload" } }];
-const key: Volume = ["key", { secret: { secretName: "ci-bot-key" } }];
+const keyOf = (secretName: string): Volume => ["key", { secret: { secretName } }];
 const variable = (name: string, entry: string) => ({
   name,
   valueFrom: { secretKeyRef: { name: "ci-bot-key", key: entry } },
 });
 const variables = [variable("KEY_ID", "keyId"), variable("SECRET", "secret")];
 
+function pod(
+  setting: Setting,
+  name: string,
+  env: readonly object[],
+  volumes: readonly Volume[],
+): object {
+  const metadata = { name, namespace: setting.namespace };
+  return { apiVersion: "v1", kind: "Pod", metadata, spec: podSpec(setting, env, volumes) };
+}
+
+/** Needs the ConfigMap of {@link workloadManifests}. */
+export function podWithFiles(setting: Setting, name: string, secretName: string): string {
+  const env = [{ name: "KEY_FOLDER", value: "/key" }];
+  return JSON.stringify(pod(setting, name, env, [program, keyOf(secretName)]));
+}
+
 export function workloadManifests(setting: Setting): string {
   const { namespace } = setting;
-  const pod = (name: string, env: readonly object[], volumes: readonly Volume[]) => ({
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name, namespace },
-    spec: podSpec(setting, env, volumes),
-  });
   const items = [
     {
       apiVersion: "v1",
@@ -80,8 +90,8 @@ export function workloadManifests(setting: Setting): string {
       metadata: { name: "workload", namespace },
       data: { "workload.mjs": script },
     },
-    pod("with-files", [{ name: "KEY_FOLDER", value: "/key" }], [program, key]),
-    pod("with-variables", variables, [program]),
+    JSON.parse(podWithFiles(setting, "with-files", "ci-bot-key")),
+    pod(setting, "with-variables", variables, [program]),
   ];
   return JSON.stringify({ apiVersion: "v1", kind: "List", items });
 }
@@ -107,6 +117,23 @@ export function restartedManifests(setting: Setting): string {
     workload("DaemonSet", "agent", {}),
   ];
   return JSON.stringify({ apiVersion: "v1", kind: "List", items });
+}
+
+/** The status of the workload's call with a key. */
+export async function callAs(
+  consoleUrl: string,
+  { keyId, secret }: { readonly keyId: string; readonly secret: string },
+): Promise<number> {
+  const headers = {
+    "Svc-Api-Key": keyId,
+    "Svc-Api-Secret": secret,
+    "X-Domain-Id": "org-1",
+    "X-Domain-Name": "acme",
+  };
+  const path = "/api/v1/container/policy/resource-quota?clusterId=7&pageSize=1";
+  const answer = await fetch(new URL(path, consoleUrl), { headers });
+  await answer.arrayBuffer();
+  return answer.status;
 }
 
 export function parseCalls(log: string): readonly Call[] {

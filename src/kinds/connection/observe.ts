@@ -105,7 +105,8 @@ function outageOf(
     .flatMap(({ store }) =>
       accounts.flatMap((account) => store.byIndex(indexes.serviceAccount, keyText(keyOf(account)))),
     );
-  const waiting = [...users, ...ofAccounts].filter(isWaiting).length;
+  // A moved ApiKey uses two accounts.
+  const waiting = [...new Set([...users, ...ofAccounts])].filter(isWaiting).length;
   return { ...outage, waiting };
 }
 

@@ -31,7 +31,8 @@ export const endKey: ApiKeyEffect<"DisableKey" | "DeleteKey", KeyEnd | IamError>
       if (found === "Gone") return { state: "Deleted" };
       const wasListed = found === "Listed";
       const answeredCall = await callToEnd(action, wasListed, client, saId);
-      return readEnd({ ...action, answeredCall, wasListed }, snapshot, client, run);
+      const wasShown = wasListed || isShownDisabled(action, snapshot);
+      return readEnd({ ...action, answeredCall, wasShown }, snapshot, client, run);
     }),
   planned: async (action, { snapshot }, run) => {
     const { session, saId } = accountOfKey(action, snapshot);
@@ -109,6 +110,11 @@ async function findKey(
   return "Gone";
 }
 
+/** Whether a list of the account has shown that the key is disabled: such a list is not blind. */
+function isShownDisabled({ keyId }: EndKey, { status }: ApiKeySnapshot): boolean {
+  return status.superseded.some((key) => key.keyId === keyId && key.state === "Disabled");
+}
+
 /** The account of a key that the status lists. The key in use may belong to another one. */
 function accountOfKey({ keyId }: EndKey, snapshot: ApiKeySnapshot): ReadyAccount {
   return readyAccount(
@@ -129,10 +135,10 @@ function isBlind(
   listed: readonly string[] | undefined,
   account: ReadyAccount,
   snapshot: ApiKeySnapshot,
-  wasListed = false,
+  wasShown = false,
 ): boolean {
   const { current, superseded } = snapshot.status;
-  if (accountInUse(snapshot) !== account) return !wasListed && account.listsKeys !== true;
+  if (accountInUse(snapshot) !== account) return !wasShown && account.listsKeys !== true;
   if (current?.verificationTime === undefined) return false;
   const isEnded = superseded.some(({ keyId }) => keyId === current.keyId);
   return !isEnded && listed?.includes(current.keyId) !== true;
@@ -157,16 +163,16 @@ function provesGone(
 
 /** A list without the key shows that it has ended, unless the list lacks keys that work. */
 async function readEnd(
-  action: EndKey & { readonly answeredCall: CallToEnd; readonly wasListed: boolean },
+  action: EndKey & { readonly answeredCall: CallToEnd; readonly wasShown: boolean },
   snapshot: ApiKeySnapshot,
   console: IamReader,
   run: Pick<ApiKeyReading, "signal" | "clock">,
 ): Promise<KeyEnd> {
-  const { keyId, answeredCall, wasListed } = action;
+  const { keyId, answeredCall, wasShown } = action;
   const account = accountOfKey(action, snapshot);
   const read = async () => {
     const detail = await lookUpAccount(console, account.saId, run.signal);
-    return shownKey(detail, keyId, isBlind(detail?.keyIds, account, snapshot, wasListed));
+    return shownKey(detail, keyId, isBlind(detail?.keyIds, account, snapshot, wasShown));
   };
   const { effect, seen } = await readEffect(read, (shown) => endEffect(answeredCall, shown), run);
   if (effect === "NotShown")

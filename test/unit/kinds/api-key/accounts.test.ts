@@ -203,6 +203,30 @@ describe("a key and its account", () => {
     expect(await endOf(false)).toEqual({ state: "Deleted", answeredCall: "deleteKey" });
   });
 
+  test.each([
+    ["Disabled", "Deleted"],
+    ["Unknown", "Unknown"],
+  ] as const)(
+    "a key in state %s that the first list of its account lacks is %s after deleteKey",
+    async (state, expected) => {
+      const run = {
+        console: () => ({
+          getServiceAccount: (saId: string) => ({ saId, keyIds: [] }),
+          deleteKey: async () => undefined,
+        }),
+        clock: { now: () => NOW, monotonic: () => 0, sleep: async () => undefined },
+        signal: new AbortController().signal,
+      } as never;
+      const status = {
+        current: current(1, ofOther),
+        superseded: [superseded(2, { state, answeredCall: "disableKey" })],
+      };
+      const progress = having({}, moving({ status }));
+      const end = await endKey.call({ kind: "DeleteKey", keyId: "sak_2" }, progress, run);
+      expect(end).toEqual({ state: expected, answeredCall: "deleteKey" });
+    },
+  );
+
   test("an intent names the account, and so does the pair", async () => {
     const action = { kind: "RecordIntent", knownKeyIds: [], revision: 2 } as const;
     const because = { reason: "AccountChanged", message: "" };

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { clientSettings } from "../../../../src/connections/client-settings.ts";
 import type { IamClient } from "../../../../src/console/client/client.ts";
+import { observe } from "../../../../src/kinds/connection/observe.ts";
 import { authentication } from "../../../../src/kinds/connection/rules/authentication.ts";
 import { next } from "../../../../src/kinds/connection/rules/next.ts";
 import { report } from "../../../../src/kinds/connection/rules/report.ts";
@@ -12,7 +13,8 @@ import type {
 import { createSessions } from "../../../../src/kinds/connection/sessions.ts";
 import { conditionEvents } from "../../../../src/reconciler/rules/condition-events.ts";
 import { statusOf } from "../../../../src/reconciler/rules/report.ts";
-import { clusterConnectionType } from "../../../../src/resources/resource-types.ts";
+import { indexes } from "../../../../src/resources/indexes.ts";
+import { apiKeyType, clusterConnectionType } from "../../../../src/resources/resource-types.ts";
 import { silentLog } from "../../../../src/util/log.ts";
 import { DAY, MINUTE, SECOND } from "../../../../src/util/time.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -132,4 +134,27 @@ describe("a connection during an outage", () => {
     );
     expect(new Set(texts).size).toBeLessThanOrEqual(15);
   });
+});
+
+test("an ApiKey that has keys of two accounts is counted once", async () => {
+  const conditions = [{ type: "Ready", status: "False", reason: "Unavailable" }];
+  const apiKey = { metadata: { namespace: "team-a", name: "key" }, status: { conditions } };
+  const accounts = ["ci", "ci-2"].map((name) => ({ metadata: { namespace: "team-a", name } }));
+  const store = { byIndex: () => [apiKey] };
+  const caches = {
+    of: () => ({ get: () => undefined, byIndex: () => accounts }),
+    indexedBy: (index: string) =>
+      index === indexes.serviceAccount ? [{ type: apiKeyType, store }] : [],
+  };
+  const outage = { since: NOW - MINUTE, code: "503" };
+  const registry = { sessions: { get: () => undefined, outageOf: () => outage } };
+  const found = await observe(
+    "ClusterConnection",
+    snapshot.object,
+    { ok: true, suspend: true, spec },
+    { registry, operatorNamespace: "iam" } as never,
+    { caches } as never,
+    new AbortController().signal,
+  );
+  expect(found.outage).toEqual({ ...outage, waiting: 1 });
 });
