@@ -272,7 +272,7 @@ const anySpec = z.object({
   rollout: rollout.optional(),
   maxIssuesPerDay: z.int().min(1).max(100).default(4).meta({
     description:
-      "Safety limit: keys in any 24 hours, 1 to 100. Rotations requested by annotation are exempt and do not count.",
+      "Safety limit: keys in any 24 hours, 1 to 100; at least 2 if expiresInDays is 1. Rotations requested by annotation are exempt and do not count.",
   }),
   suspend: suspend.meta({
     description:
@@ -280,7 +280,15 @@ const anySpec = z.object({
   }),
 });
 
-const spec = withRule(anySpec, {
+const renewableSpec = withRule(anySpec, {
+  field: "maxIssuesPerDay",
+  rule: "self.expiresInDays > 1 || self.maxIssuesPerDay > 1",
+  message:
+    "must be at least 2 if expiresInDays is 1, or a key could be renewed only when it has expired",
+  holds: ({ expiresInDays, maxIssuesPerDay }) => expiresInDays > 1 || maxIssuesPerDay > 1,
+});
+
+const spec = withRule(renewableSpec, {
   field: "rotation",
   rule: `!has(self.rotation) || !has(self.rotation.renewBefore) || !(${celDuration("self.rotation.renewBefore")}) || duration(self.rotation.renewBefore).getHours() < self.expiresInDays * 24`,
   message:

@@ -458,6 +458,7 @@ export const bad: readonly BadFixture[] = [
   ]),
   ...refused(apiKeyKind, { ...key, expiresInDays: 1 }, [
     ["rotation", { renewBefore: "24h" }, EARLY],
+    ["maxIssuesPerDay", 1, "must be at least 2 if expiresInDays is 1"],
   ]),
   ...refused(apiKeyKind, { ...key, rollout: { workloadRefs: [{ name: "api" }] } }, [
     [
