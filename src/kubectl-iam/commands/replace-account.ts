@@ -2,6 +2,8 @@
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
+import type { Io } from "../cli/io.ts";
+import { isToWait } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { checkName, commandAbout, nameOf, parseNameOf } from "../cluster/kinds.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
@@ -26,6 +28,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const plan = planReplacement(account, objects, options);
   if (plan.isDone) {
     io.print(revokedText(account));
+    noteLeft(io, plan);
     return exitCode.ok;
   }
   if (options.export) {
@@ -40,7 +43,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return await runPhases(invocation, cluster, plan);
 }
 
-function describe({ io }: Invocation, plan: Plan, { apiKeys }: Objects): string {
+function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects): string {
   const { account, successor, missing, moving } = plan;
   return renderFields(
     [
@@ -48,6 +51,10 @@ function describe({ io }: Invocation, plan: Plan, { apiKeys }: Objects): string 
       field("Successor", `iamsa/${successor}`),
       field("Creates", listed(missing.map(nameOf)) || "nothing"),
       field("Moves", listed(moving.map(nameOf)) || "no ApiKey"),
+      field(
+        "Waits",
+        options.now ? "not for Pods" : "until no Pod uses an old key, or the overlap ends",
+      ),
       field("Unbinds", listed(boundOf(account)) || "no known policy"),
       field("Keys", ...keyLines(liveKeysOf(account, apiKeys))),
     ],
@@ -76,5 +83,14 @@ async function runPhases(invocation: Invocation, cluster: Cluster, plan: Plan): 
     }
     if (code !== exitCode.ok) return code;
   }
+  if (isToWait(options)) noteLeft(io, plan);
   return exitCode.ok;
+}
+
+/** The PolicyBindings of an account whose access is revoked are not Ready. */
+function noteLeft(io: Io, { account, formerBindings }: Plan): void {
+  if (formerBindings.length === 0) return;
+  const { namespace, name } = account.metadata;
+  const names = formerBindings.map(nameOf).join(" ");
+  io.note(`To delete the PolicyBindings of ${name}: kubectl delete ${names} -n ${namespace}`);
 }

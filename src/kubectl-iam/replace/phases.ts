@@ -26,7 +26,7 @@ export function phasesOf({ account, successor, moving }: Plan): readonly Phase[]
   return [
     { title: `bind the policies of iamsa/${successor}`, run: bind },
     ...(moving.length === 0 ? [] : [{ title: `move ${moving.map(nameOf).join(", ")}`, run: move }]),
-    { title: "wait until no Pod uses an old key", run: waitForPods },
+    { title: "wait until no Pod uses an old key (--now does not wait)", run: waitForPods },
     { title: `revoke the access of ${nameOf(account)}`, run: revoke },
   ];
 }

@@ -23,6 +23,8 @@ export interface Plan {
   /** Name of the successor. */
   readonly successor: string;
   readonly missing: readonly FileObject[];
+  /** PolicyBindings of the account. */
+  readonly formerBindings: readonly PolicyBinding[];
   /** ApiKeys that are to get a key of the successor. */
   readonly moving: readonly ApiKey[];
   /** Whether no ApiKey uses the account and a read has shown that no policy is bound to it. */
@@ -50,7 +52,8 @@ export function planReplacement(account: ServiceAccount, objects: Objects, given
         ...(exists ? [] : [successorOf(account, successor)]),
         ...missingBindings(account, successor, objects, given),
       ];
-  return { account, successor, missing, moving, isDone };
+  const formerBindings = bindingsOf(name, objects);
+  return { account, successor, missing, formerBindings, moving, isDone };
 }
 
 /** Whether the spec names the account, or the key in use belongs to it, or may belong to it. */
@@ -114,17 +117,12 @@ function chooseSuccessor(
 function missingBindings(
   account: ServiceAccount,
   successor: string,
-  { policyBindings }: Objects,
+  objects: Objects,
   { withForeign, withoutForeign }: Given,
 ): readonly FileObject[] {
-  const bindingsOf = (name: string) =>
-    policyBindings.filter(
-      ({ metadata, spec }) =>
-        spec.serviceAccountRef.name === name && metadata.deletionTimestamp === undefined,
-    );
-  const own = bindingsOf(successor);
-  const former = bindingsOf(account.metadata.name);
-  const taken = new Set(policyBindings.map(({ metadata }) => metadata.name));
+  const own = bindingsOf(successor, objects);
+  const former = bindingsOf(account.metadata.name, objects);
+  const taken = new Set(objects.policyBindings.map(({ metadata }) => metadata.name));
   const nameFor = (base: string) => {
     const name = nextName(base, taken);
     taken.add(name);
@@ -141,6 +139,13 @@ function missingBindings(
   if (!withForeign) throw undeclared(account, foreign);
   const name = nameFor(`${account.metadata.name}-foreign`);
   return [...copies, bindingOf(foreign, name, account, successor)];
+}
+
+function bindingsOf(account: string, { policyBindings }: Objects): readonly PolicyBinding[] {
+  return policyBindings.filter(
+    ({ metadata, spec }) =>
+      spec.serviceAccountRef.name === account && metadata.deletionTimestamp === undefined,
+  );
 }
 
 /** Whether the successor's PolicyBinding stands for a PolicyBinding of the old account. */

@@ -122,6 +122,7 @@ test("interrupted in each phase, it continues, and no call of a workload fails",
   }
   const ended = await iam(`${REPLACE} --overlap 2s`);
   expect(ended, ended.notes).toMatchObject({ code: 0 });
+  expect(ended.notes).toContain(`kubectl delete iampb/ci-bot iampb/deploy -n ${world.namespace}`);
   const proof = `${ended.output.trimEnd().split("\n").at(-1)}\n`;
   expect(proof).toMatch(/^iamsa\/ci-bot: Access is revoked, confirmed by a read at /);
   expect(await iam(REPLACE)).toMatchObject({ code: 0, output: proof });
@@ -155,7 +156,7 @@ test("while a Pod uses the old key, it waits until the overlap has passed", {
   const waiting = await iam(`${REPLACE} --timeout 20s`);
   expect(waiting.code).toBe(3);
   expect(waiting.notes).toMatch(
-    /^Left to do: wait until no Pod uses an old key; revoke the access of iamsa\/ci-bot\. /m,
+    /^Left to do: wait until no Pod uses an old key \(--now does not wait\); revoke the access of iamsa\/ci-bot\. /m,
   );
   expect(waiting.notes).toMatch(
     /1 of 1 Pods still use an older version .*: batch-0\. The overlap ends at /,
