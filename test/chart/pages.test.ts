@@ -183,7 +183,6 @@ describe("the pages about installing, upgrading and uninstalling", () => {
     await follow("docs/install.md", "Connect to the console");
     await follow("docs/install.md", "Issue a key");
     await follow("docs/troubleshooting.md");
-    await follow("docs/safety.md");
     await shell(
       "kubectl create rolebinding alice --clusterrole=edit --user=alice --namespace=team-a",
     );
