@@ -85,7 +85,7 @@ test("every alert is documented as it is", async () => {
 
 test("the runbook of failed issues explains every result that the metric can have", () => {
   const [, ...failures] = ISSUE_RESULTS;
-  const named = runbooks.IAMKeyIssuanceFailing?.fix.match(/`\w+`(?=: )/g);
+  const named = runbooks.IAMKeyIssuanceFailing?.fix?.match(/`\w+`(?=: )/g);
   expect(named).toEqual(failures.map((result) => `\`${result}\``));
 });
 

@@ -1,31 +1,22 @@
 /** What to do about each alert: the part of docs/alerts.md that no rule holds. */
 export interface Runbook {
-  readonly look: string;
-  readonly fix: string;
+  /** Absent: the command of the alert's group. */
+  readonly look?: string;
+  /** Absent: the condition's reason is enough. */
+  readonly fix?: string;
 }
-
-const describeKey = "kubectl describe iamkey NAME -n NAMESPACE";
-const operatorLogs =
-  "kubectl logs -n iam-operator-system -l app.kubernetes.io/name=iam-operator --prefix --tail=200";
-const byReason = "Find the reason of the condition in [troubleshooting](troubleshooting.md).";
 
 export const runbooks: Readonly<Record<string, Runbook>> = {
   IAMApiKeyExpiresSoon: {
-    look: describeKey,
-    fix: `${byReason} Once the cause is fixed, the key is renewed.`,
+    fix: "Once the cause is fixed, the key is renewed.",
   },
   IAMApiKeyExpiresNow: {
-    look: describeKey,
-    fix: `${byReason} If no time is left, issue a key in the console, and give it to the workload in another Secret.`,
+    fix: "If no time is left, issue a key in the console, and give it to the workload in another Secret.",
   },
   IAMApiKeyNotRotating: {
-    look: describeKey,
     fix: "Check `spec.suspend`, and whether `spec.rotation.windows` opens often enough. Otherwise see [nothing rotates](incidents.md#nothing-rotates).",
   },
-  IAMApiKeyNotReady: {
-    look: describeKey,
-    fix: byReason,
-  },
+  IAMApiKeyNotReady: {},
   IAMKeyIssuanceBlocked: {
     look: 'kubectl get iamkey NAME -n NAMESPACE -o jsonpath=\'{.status.recentIssues}{"\\n"}{.status.orphaned}{"\\n"}\'',
     fix: "Find out why keys are lost: the events of the ApiKey name each attempt. Then either wait for the day to pass, raise `spec.maxIssuesPerDay`, or ask for one more key with the annotation `iam-operator.io/rotate-requested-at`.",
@@ -52,7 +43,6 @@ export const runbooks: Readonly<Record<string, Runbook>> = {
   },
   IAMConnectionDown: {
     look: "kubectl describe iamcconn NAME; kubectl describe iamconn NAME -n NAMESPACE",
-    fix: byReason,
   },
   IAMLoginRefused: {
     look: "kubectl get iamcconn; kubectl get iamconn -A",
@@ -60,34 +50,28 @@ export const runbooks: Readonly<Record<string, Runbook>> = {
   },
   IAMObjectNotReady: {
     look: "kubectl describe iamsa NAME -n NAMESPACE; kubectl describe iampb NAME -n NAMESPACE",
-    fix: byReason,
   },
   IAMQuotaStale: {
     look: "kubectl describe iamrq EXPORT -n EXPORT_NAMESPACE",
-    fix: `${byReason} If it is Ready, its \`spec.interval\` is longer than the alert's threshold: raise \`metrics.prometheusRule.quotaStaleAfterMinutes\`.`,
+    fix: "If it is Ready, its `spec.interval` is longer than the alert's threshold: raise `metrics.prometheusRule.quotaStaleAfterMinutes`.",
   },
   IAMQuotaExportFailing: {
     look: "kubectl describe iamrq NAME -n NAMESPACE",
-    fix: byReason,
   },
   IAMOperatorAbsent: {
     look: "kubectl get pods,leases -n iam-operator-system",
     fix: "[The operator is down](incidents.md#the-operator-is-down). If Pods run and one holds the lease, Prometheus does not scrape it: check the ServiceMonitor, the NetworkPolicy and, with `metrics.secure.enabled`, the scraper's permission.",
   },
   IAMOperatorErrors: {
-    look: operatorLogs,
     fix: "Errors of the console or the API server are retried. A line at level `error` with a stack is a bug: please report it.",
   },
   IAMOperatorNotSynced: {
-    look: operatorLogs,
     fix: "Usually a missing permission or CRD, which the log names. `helm upgrade` restores both.",
   },
   IAMOperatorWatchStuck: {
-    look: operatorLogs,
     fix: "Check the API server, and proxies before it that end long requests.",
   },
   IAMOperatorQueueStuck: {
-    look: operatorLogs,
     fix: "If the console is slow, raise the connection's `spec.limits` and `concurrency`. If it is fast, keep the log, report a bug, and restart the Pod.",
   },
 };
