@@ -1,6 +1,6 @@
 /**
- * docs/symptoms.md: what the operator and the plugin say when something is broken on purpose, on a real API server. With
- * DOCS=write in the environment the page gets what was said.
+ * docs/symptoms.md, and support/symptoms.golden with the messages: what the operator and the plugin report when something
+ * is broken on purpose, on a real API server. With DOCS=write in the environment both get what was reported.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,13 @@ import {
 } from "./support/symptoms.ts";
 
 const page = join(import.meta.dirname, "../../docs/symptoms.md");
-const rows = new Map<Symptom, string>();
+const golden = join(import.meta.dirname, "support/symptoms.golden");
+
+interface Report {
+  readonly row: string;
+  readonly messages: string;
+}
+const reports = new Map<Symptom, Report>();
 
 runAlone();
 
@@ -41,7 +47,7 @@ async function observe(world: World, symptoms: readonly Symptom[]): Promise<void
   };
   await world.until("every symptom", isSettled).catch(() => expect(said).toEqual(wanted));
   const status = await askPlugin(world);
-  for (const symptom of symptoms) rows.set(symptom, await rowOf(world, symptom, status));
+  for (const symptom of symptoms) reports.set(symptom, await reportOf(world, symptom, status));
 }
 
 interface StatusRow {
@@ -64,7 +70,11 @@ async function conditionOf(world: World, { kind, name, condition = "Ready" }: Sy
   return findCondition((await world.find(kind, name))?.status?.conditions, condition);
 }
 
-async function rowOf(world: World, symptom: Symptom, shown: readonly StatusRow[]): Promise<string> {
+async function reportOf(
+  world: World,
+  symptom: Symptom,
+  shown: readonly StatusRow[],
+): Promise<Report> {
   const { broken, kind, name, condition = "Ready" } = symptom;
   const { status = "", reason = "", message = "" } = (await conditionOf(world, symptom)) ?? {};
   const object = nameOf(await world.get(kind, name));
@@ -72,7 +82,11 @@ async function rowOf(world: World, symptom: Symptom, shown: readonly StatusRow[]
   // What the message also says about the next step is printed once.
   const rest = message.includes(next) ? message.replace(next, "").trim() : message;
   const said = `${condition}=${status} \`${reason}\`${rest === "" ? "" : `: ${rest}`}`;
-  return `| ${broken} | \`${object}\` | ${timeless(world, said)} | ${timeless(world, next)} |`;
+  const link = `[${condition}=${status} \`${reason}\`](troubleshooting.md#${reason.toLowerCase()})`;
+  return {
+    row: `| ${broken} | ${link} |`,
+    messages: `${broken}\n  ${object} ${timeless(world, said)}\n  next: ${timeless(world, next)}`,
+  };
 }
 
 /** Without what differs from run to run. */
@@ -84,8 +98,7 @@ function timeless(world: World, text: string): string {
     .replace(/\bsa-[0-9a-f]{8,}\b/g, "sa-…")
     .replace(/\bsak_[0-9a-zA-Z]+…?/g, "sak_…")
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
-    .replace(/\b[0-9a-f]{8}-[0-9a-f-]{27}\b/g, "ID")
-    .replaceAll("|", "\\|");
+    .replace(/\b[0-9a-f]{8}-[0-9a-f-]{27}\b/g, "ID");
 }
 
 test(
@@ -113,15 +126,17 @@ test(
   2 * MINUTE,
 );
 
-test("the page has it in these words", () => {
+test("the page and the golden file have it in these words", () => {
   const all = [...withConnection, ...withClusterConnection];
-  expect(all.filter((symptom) => !rows.has(symptom))).toEqual([]);
-  const table = all.map((symptom) => rows.get(symptom)).join("\n");
-  const text = readFileSync(page, "utf8");
-  const [, head, shown] =
-    /^([\s\S]*\| --- \| --- \| --- \| --- \|\n)((?:\|.*\n)*)$/.exec(text) ?? [];
-  // Otherwise, writing the page would delete what is not a row of the table.
-  if (head === undefined) throw new Error("the page does not end with its table");
-  if (process.env.DOCS === "write") writeFileSync(page, `${head}${table}\n`);
-  else expect(shown).toBe(`${table}\n`);
+  expect(all.filter((symptom) => !reports.has(symptom))).toEqual([]);
+  const linesOf = (part: keyof Report) =>
+    `${all.map((symptom) => reports.get(symptom)?.[part]).join("\n")}\n`;
+  const [head] = /^[\s\S]*\| --- \| --- \|\n/.exec(readFileSync(page, "utf8")) ?? [];
+  if (head === undefined) throw new Error("the page has no table");
+  const files = [
+    [page, `${head}${linesOf("row")}`],
+    [golden, linesOf("messages")],
+  ] as const;
+  if (process.env.DOCS === "write") for (const [path, text] of files) writeFileSync(path, text);
+  for (const [path, text] of files) expect(readFileSync(path, "utf8")).toBe(text);
 });
