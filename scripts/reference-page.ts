@@ -25,7 +25,7 @@ export function toReferencePage(kind: Kind, example: string): string {
     `\`\`\`yaml\n${example.trimEnd()}\n\`\`\``,
     "## Spec",
     ...(base === undefined ? [] : [differences(kind, base)]),
-    ...tableOf(["Field", "Type", "Default", "Bounds", "Description"], but(specRows)),
+    ...tableOf(["Field", "Type", "Default", "Description"], but(specRows)),
     ...(kind.kind === "ApiKey" ? [variables()] : []),
     "## Status",
     `The [fields and conditions of every kind](README.md#status-of-every-kind) and ${base === undefined ? "these" : `those of a [${base.kind}](${fileName(base)}.md#status)`}.`,
@@ -55,9 +55,10 @@ export function toReferenceIndex(kinds: readonly Kind[]): string {
         kind.description,
       ]),
     ),
-    "If a field is not valid, the API server refuses the object and says why. What it cannot judge, such as whether a time zone exists, is reported as `Stalled` with reason `InvalidSpec`.",
+    "Texts, lists and maps have maximum sizes. If a field is not valid, the API server refuses the object and says why. What it cannot judge, such as whether a time zone exists, is reported as `Stalled` with reason `InvalidSpec`.",
     "## Status of every kind",
     ...tableOf(["Field", "Type", "Description"], commonStatusRows),
+    "Fields that only the operator uses are left out; `kubectl explain` has them, with the word *Internal*.",
     ...tableOf(
       ["Condition", "Meaning"],
       commonConditionRows.map(([condition = "", meaning = ""]) => [condition, meaning]),
@@ -123,18 +124,25 @@ function specRows(kind: Kind): readonly Row[] {
     code(path),
     typeOf(node),
     required ? "required" : defaultOf(node),
-    boundsOf(node),
     node.description ?? "",
   ]);
 }
 
 function statusRows(kind: Kind): readonly Row[] {
   const { status = {} } = objectSchema(kind).properties ?? {};
-  return fieldsOf(status, "status").map(({ path, node }) => [
+  return fieldsOf(withoutInternal(status), "status").map(({ path, node }) => [
     code(path),
     typeOf(node),
     node.description ?? "",
   ]);
+}
+
+/** Without the fields that only the operator uses. */
+function withoutInternal(node: StructuralSchema): StructuralSchema {
+  const properties = Object.entries(node.properties ?? {})
+    .filter(([, { description = "" }]) => !description.startsWith("Internal."))
+    .map(([name, child]) => [name, withoutInternal(child)]);
+  return { ...node, properties: Object.fromEntries(properties) };
 }
 
 function columnRows(kind: Kind): readonly Row[] {
@@ -153,23 +161,6 @@ function typeOf(node: StructuralSchema): string {
 
 function defaultOf(node: StructuralSchema): string {
   return node.default === undefined ? "" : code(JSON.stringify(node.default));
-}
-
-function boundsOf(node: StructuralSchema): string {
-  return [
-    range(node.minimum, node.maximum, ""),
-    range(node.minLength, node.maxLength, " characters"),
-    range(node.minItems, node.maxItems, " items"),
-    range(undefined, node.maxProperties, " entries"),
-  ]
-    .filter((text) => text !== "")
-    .join(", ");
-}
-
-function range(least: number | undefined, most: number | undefined, unit: string): string {
-  if (least !== undefined && most !== undefined) return `${least} to ${most}${unit}`;
-  if (least !== undefined) return `at least ${least}${unit}`;
-  return most === undefined ? "" : `at most ${most}${unit}`;
 }
 
 function variables(): string {

@@ -5,27 +5,24 @@ export const ofAnyObject = {
   InvalidSpec: {
     meaning:
       "The stored object does not match the schema. This happens after an upgrade, or if the API server cannot check a rule, such as whether a time zone exists.",
-    check: "the message; it names the field.",
     fix: "Correct the field that the message names. Until then nothing is written for the object; Secrets stay as they are.",
   },
   Suspended: {
     meaning:
       "`spec.suspend` of this object is true. Nothing is issued, bound or written for it; other objects continue, such as the ApiKeys of a suspended ServiceAccount. The deletion of an ApiKey or ServiceAccount waits.",
-    check:
-      "`kubectl get iamkey NAME -o jsonpath='{.spec.suspend}'`, and the author of that change.",
     fix: "Set `spec.suspend` to false to resume. The key of a suspended ApiKey still expires: see [ExpiringSoon](#expiringsoon).",
   },
   PlanOnly: {
     meaning:
       "The annotation `iam-operator.io/plan-only` has a value other than `false`, or the operator runs with `--read-only`: it plans for the object and changes nothing. An object in use stays `Ready`.",
     check:
-      "`kubectl get iamkey NAME -o jsonpath='{range .status.plan.calls[*]}{.message}{\"\\n\"}{end}'`. Also check all PolicyBindings of a ServiceAccount and the ServiceAccount itself: an object with the annotation holds back all of them.",
+      "`kubectl get iamkey NAME -o jsonpath='{range .status.plan.calls[*]}{.message}{\"\\n\"}{end}'`; of a ServiceAccount, also its PolicyBindings: one object with the annotation holds back all of them.",
     fix: "Read `status.plan`; if it is right, remove the annotation `iam-operator.io/plan-only`, or `--read-only` of the operator.",
     commands: ["kubectl annotate iamkey NAME -n NAMESPACE iam-operator.io/plan-only-"],
   },
   ReconcileTimedOut: {
     meaning:
-      "A reconcile of the object took more than two minutes and was stopped. The message has its last error, if there was one.",
+      "A reconcile took more than two minutes and was stopped. The message has its last error, if there was one.",
     check:
       "the time that calls take: `iam_operator_iam_request_duration_seconds`, and the latency of the API server.",
     fix: "Let the console or the API server answer faster, or let the object need fewer calls; a ResourceQuotaExport can list fewer namespaces. The object is retried.",
@@ -38,19 +35,16 @@ export const ofAnyObject = {
   ConnectionNotFound: {
     meaning:
       "The connection in `spec.connectionRef` does not exist. A ClusterConnection does not have a namespace; a Connection must be in the object's namespace.",
-    check: "`kubectl get iamcconn; kubectl get iamconn -n NAMESPACE`.",
     fix: "Create the connection, or name another connection in `spec.connectionRef`. The object is reconciled as soon as the connection exists.",
   },
   ConnectionNotReady: {
     meaning:
       "The connection exists and cannot be used. The message has the connection's reason in brackets.",
-    check: "`kubectl describe iamcconn NAME` (its administrators can).",
     fix: "Check the connection's Ready condition, and see [Connections](#connections) for its reason. The object is reconciled as soon as the connection is ready.",
   },
   ConnectionSuspended: {
     meaning:
       "`spec.suspend` of the connection is true: the operator does not use it, and all objects that use it wait. Keys in Secrets stay there and stay valid; they are not rotated.",
-    check: "`kubectl get iamcconn NAME -o jsonpath='{.spec.suspend}'` (its administrators can).",
     fix: "Set `spec.suspend` of the connection to false to resume, for example with `kubectl iam resume iamcconn/NAME`.",
   },
   NotGranted: {

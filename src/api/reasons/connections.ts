@@ -5,7 +5,6 @@ export const ofConnections = {
   SecretNotFound: {
     meaning:
       "The Secret with the credentials does not exist. For a ClusterConnection it must be in the operator's namespace.",
-    check: "the message; it names the Secret and the keys that it needs.",
     fix: "Create the Secret that the message names. The operator checks every 12 seconds.",
   },
   SecretIncomplete: {
@@ -16,7 +15,6 @@ export const ofConnections = {
   ConfigMapNotFound: {
     meaning:
       "The ConfigMap of `caBundleFrom` does not exist. For a ClusterConnection it must be in the operator's namespace.",
-    check: "the message; it names the ConfigMap and the key that it needs.",
     fix: "Create the ConfigMap that the message names. The operator checks every 12 seconds.",
   },
   ConfigMapIncomplete: {
@@ -40,28 +38,26 @@ export const ofConnections = {
   },
   LoginFailed: {
     meaning:
-      "A login was answered without a token: the password, user or domain is wrong, the user is locked, or `spec.baseURL` leads to another server, such as the page of a gateway.",
+      "A login was answered without a token: the credentials are wrong, the user is locked, or `spec.baseURL` leads to another server, such as a gateway's page.",
     check:
-      "the message; it quotes the console. For a 404, a redirect or an answer that cannot be understood: `curl -v BASEURL/api/v1/iam/authn/public/login` from a Pod in the operator's namespace.",
+      "the message; it quotes the console. For a 404, a redirect or an unreadable answer: `curl -v BASEURL/api/v1/iam/authn/public/login` from a Pod in the operator's namespace.",
     fix: "Correct the credentials in the Secret; for a 404, `spec.baseURL`. A changed Secret is tried within 15 seconds (70 if the connection is Ready), and at once after `kubectl iam reconcile clusterconnection/NAME`.",
   },
   LoginPaused: {
     meaning:
       "Three logins in a row failed. To avoid locking the user, the operator waits before the next login: a minute, doubling to an hour.",
-    check: "the message; it names the last failure.",
     fix: "Correct what the last failure shows: new credentials, a changed spec or `kubectl iam reconcile clusterconnection/NAME` end the pause at once. If the password is right, check in the console whether the user is locked.",
   },
   MfaRequired: {
     meaning:
       "The console requires a second factor, which the operator cannot provide. It does not retry with these credentials.",
-    check: "the user in the console.",
     fix: "Use a login without multi-factor authentication, or a token, and change the Secret.",
   },
   ConsoleUnavailable: {
     meaning:
       "The console cannot be reached, or responds with a server error. The message names the start of the outage and the number of waiting objects. The operator calls the console about every 12 seconds until it answers.",
     check:
-      "the message; `curl -v BASEURL` from a Pod in the operator's namespace; the NetworkPolicy; `spec.caBundle` and `caBundleFrom`. `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED` means that the console requires a `clientCertificate`.",
+      "`curl -v BASEURL` from a Pod in the operator's namespace; the NetworkPolicy; `spec.caBundle` and `caBundleFrom`. `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED` means that the console requires a `clientCertificate`.",
     fix: "Fix the network path to the console. A connection that was ready before stays in use meanwhile.",
   },
   InUse: {

@@ -24,7 +24,6 @@ export const ofConsumers = {
   },
   RestartFailed: {
     meaning: "The API server rejected the restart of a workload.",
-    check: "the message; it quotes the API server. A missing permission is the usual cause.",
     fix: "Fix the cause in the message. The operator retries the restart.",
   },
   IntervalNotOver: {

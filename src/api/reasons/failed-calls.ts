@@ -11,25 +11,23 @@ export const ofConsoleCalls = {
   PermissionDenied: {
     meaning:
       "The console answered with status 403: the connection's user, or the key, does not have permission for this call.",
-    check: "the message; for quotas it has the checks in the console's order.",
     fix: "Follow the checks in the message; ask the console's administrator. Then run `kubectl iam reconcile`: without a request, the next retry follows after 5 minutes (policies, quotas) or half an hour.",
   },
   NotFound: {
     meaning:
-      "The console answered with status 404: it does not know the requested resource. For a call that revokes a key: the console still lists that key, so the path of the call is probably wrong; or the key is not in the account's list, and the call was not made.",
+      "The console answered with status 404. For a call that revokes a key: the console still lists that key, so the path of the call is probably wrong; or the key is not in the account's list, and the call was not made.",
     check: "the IDs in the spec; `baseURL` of the connection, and the paths in its `extraCalls`.",
     fix: "Correct the ID in the spec, or `baseURL` or `extraCalls` of the connection.",
   },
   AlreadyExists: {
     meaning: "The console answered with status 409.",
-    check: "the message.",
     fix: "Wait: the call is retried.",
   },
   UnreadableResponse: {
     meaning:
-      "The console, or a gateway, answered the call that issues a key or creates an account, but the response cannot be read: it is not JSON, it is compressed in an unknown way or too large, or the key pair or the account's ID is missing. The operator does not repeat the call, because each call could leave a key without a Secret.",
+      "The console, or a gateway, answered the call that issues a key or creates an account, but the response cannot be read: it is not JSON, is compressed in an unknown way or too large, or lacks the pair or the account's ID. The operator does not repeat the call: each call could leave a key without a Secret.",
     check:
-      "the message: status, media type and content encoding of the response, and what is wrong with it; `status.orphaned` of the ApiKey, for the key of that response; the gateways before the console.",
+      "the message: status, media type and encoding of the response, and what is wrong with it; `status.orphaned` of the ApiKey; the gateways before the console.",
     fix: "Correct the gateway or the console. Then request the call: `kubectl iam reconcile`, for an ApiKey also `kubectl iam rotate`. A changed spec also repeats it. A key in use keeps working, but is not renewed. Delete the orphaned key in the console.",
     commands: [
       'kubectl annotate iamkey NAME -n NAMESPACE iam-operator.io/reconcile-requested-at="$(date)" --overwrite',
@@ -37,17 +35,14 @@ export const ofConsoleCalls = {
   },
   InvalidArgument: {
     meaning: "The console answered with status 422: it does not accept a value.",
-    check: "the message; it quotes the console.",
     fix: "Correct the spec.",
   },
   FailedPrecondition: {
     meaning: "The console rejected the call with another status between 400 and 499.",
-    check: "the message; it has the status.",
     fix: "Fix the cause in the message. The call is retried every 1 to 15 minutes.",
   },
   RateLimited: {
     meaning: "The console, or the API server, asked for fewer calls.",
-    check: "`limits` of the connection.",
     fix: "Wait, and lower `limits` of the connection if this persists. No call is made earlier than requested.",
   },
   Unavailable: {
@@ -85,7 +80,6 @@ export const ofApiServerCalls = {
   Invalid: {
     meaning:
       "The API server does not accept the object, because of an admission rule or because a Secret is larger than 1 MiB.",
-    check: "the message.",
     fix: "Change the spec, usually `spec.secret`.",
   },
   BadRequest: {

@@ -13,8 +13,7 @@ export const ofKeys = {
   },
   Recovering: {
     meaning:
-      "An issuance was interrupted after its intent was recorded. The operator finds out from the account's key list whether a key was issued, and does not issue another key before it knows. This takes about 20 seconds.",
-    check: "`status.attempt`, and later `status.orphaned`.",
+      "An issuance was interrupted after its intent was recorded. The operator finds out from the account's list of keys whether a key was issued, and issues no other before (`status.attempt`, later `status.orphaned`).",
     fix: "Wait about 20 seconds, or longer if the console is down.",
   },
   Verifying: {
@@ -24,31 +23,27 @@ export const ofKeys = {
   },
   VerificationFailed: {
     meaning:
-      "The console has not accepted the new key for two minutes. Consumers keep the previous key. After an hour the operator gives up the new key, lists it in `status.orphaned`, and issues another key within the daily budget.",
-    check:
-      "the key and its account in the console: is the account active, and do new keys take long to become valid?",
+      "The console has not accepted the new key for two minutes. Consumers keep the previous key. After an hour the operator lists the new key in `status.orphaned`, and issues another within the daily budget.",
+    check: "in the console: is the account active, and do new keys take long to become valid?",
     fix: "Fix the cause in the console; the cluster needs no change.",
   },
   KeyRefused: {
     meaning:
-      "The console no longer accepts the key in the Secret: it was deleted or disabled, or has expired, outside the operator. It is [noticed](safety.md#a-key-that-was-ended-outside-the-operator) with the next list of keys, or at once with `kubectl iam reconcile apikey/NAME`, and replaced 30 seconds later, or two minutes later if the console still lists it as valid.",
-    check: "the console's audit log, for the change of the key.",
+      "The console no longer accepts the key in the Secret: it was deleted or disabled, or has expired, outside the operator. It is [noticed](safety.md#a-key-that-was-ended-outside-the-operator) with the next list of keys, or at once with `kubectl iam reconcile apikey/NAME`.",
     fix: "Wait: a new key is issued within three minutes. To stop the replacement, set `spec.suspend`.",
   },
   ServiceAccountNotReady: {
     meaning: "The ServiceAccount of the key is not ready, or is being deleted.",
-    check: "`kubectl describe iamsa NAME -n NAMESPACE`.",
     fix: "Check the ServiceAccount's Ready condition. A key in the Secret stays there. It works unless the message says that the console reports the account as deleted or not active.",
   },
   WaitingForPeer: {
     meaning:
-      "The issuance for another ApiKey of the account was interrupted. Until it is known whether that key exists, no key is issued for the account: each new key would make the account's list of keys harder to read.",
-    check: "the other ApiKeys of the account, for the reason Recovering.",
+      "The issuance for another ApiKey of the account was interrupted. Until it is known whether that key exists, no key is issued for the account.",
     fix: "Wait, usually about 20 seconds. An attempt whose result stays unknown holds up other ApiKeys for at most an hour.",
   },
   SecretConflict: {
     meaning:
-      "The Secret, or the Secret `NAME-next`, exists and belongs to another owner, or another ApiKey names the same Secret. The operator does not change it, and does not issue a key. If two ApiKeys name one Secret, it belongs to the ApiKey that has a key, otherwise to the older ApiKey.",
+      "The Secret, or the Secret `NAME-next`, belongs to another owner or another ApiKey. The operator does not change it, and issues no key. A Secret that two ApiKeys name belongs to the ApiKey that has a key, otherwise to the older one.",
     check: "`kubectl get secret NAME -n NAMESPACE -o yaml`: owner references, labels, type.",
     fix: "Never delete the Secret of another ApiKey: it may hold the only copy of a key in use. If nothing uses the Secret, delete it. Otherwise create another ApiKey with a different `spec.secret.name`. To have the operator take over the Secret, label it and allow the adoption.",
     commands: [
@@ -63,21 +58,20 @@ export const ofKeys = {
   },
   SecretNotKept: {
     meaning:
-      "The API server stores the Secret with other labels, annotations or entries than the operator writes: probably an admission policy or webhook of the cluster changes it. A key in use goes on. If a new pair could not be delivered that way, the operator issues no key.",
+      "The API server stores the Secret with other labels, annotations or entries than the operator writes: probably an admission policy or webhook changes it. A key in use stays. If a new pair could not be delivered that way, the operator issues no key.",
     check: "the mutating policies and webhooks of the cluster that match Secrets.",
     fix: "Exempt the operator's Secrets (label `app.kubernetes.io/managed-by: iam-operator`) from the policy, or declare in `spec.secret` what it sets.",
   },
   SecretRejected: {
     meaning:
-      "In a dry run, the API server rejects a write that the next key needs: an admission policy, a webhook or a ResourceQuota forbids it. A key in use goes on; the operator issues no other, because it could not write it.",
+      "In a dry run, the API server rejects a write that the next key needs: an admission policy, a webhook or a ResourceQuota forbids it. A key in use stays; the operator issues no other.",
     check:
-      "the message, which quotes the API server. A rotation needs a place for one more Secret, `NAME-next`, while it lasts.",
+      "the message, which quotes the API server. A rotation needs one more Secret for a while, `NAME-next`.",
     fix: "Exempt the operator's Secrets (label `app.kubernetes.io/managed-by: iam-operator`) from the policy, declare in `spec.secret` what it requires, or raise the quota. Then run `kubectl iam reconcile iamkey/NAME`, or wait for an hour.",
   },
   SecretImmutable: {
     meaning:
-      "The Secret has `immutable: true`, so the API server accepts no other pair. A key in use goes on; the operator issues no other, because it could not write it.",
-    check: "`kubectl get secret NAME -n NAMESPACE -o jsonpath='{.immutable}'`.",
+      "The Secret has `immutable: true`, so the API server accepts no other pair. A key in use stays; the operator issues no other.",
     fix: "Delete the Secret: the operator issues a key and writes the Secret again. Workloads that read it get the new pair.",
   },
   LifetimeNotGranted: {
@@ -123,7 +117,6 @@ export const ofKeys = {
   TooManyListedKeys: {
     meaning:
       "The status lists 900 superseded or 900 orphaned keys. Further keys could not be listed and could be lost, so no further key is issued.",
-    check: "`status.orphaned` and the events `KeyOrphaned`: why are responses of the console lost?",
     fix: "Find out why keys get lost, delete the listed keys in the console, then recreate the ApiKey with the command in the message.",
   },
   NoKeyYet: {
@@ -143,7 +136,6 @@ export const ofKeys = {
   },
   SecretEdited: {
     meaning: "A key is needed because the Secret was edited and no longer holds the key pair.",
-    check: "the cluster's audit log.",
     fix: "Change `spec.secret.data` of the ApiKey instead of the Secret.",
   },
   KeyExpired: {

@@ -4,7 +4,6 @@ import type { Reason } from "./reason.ts";
 export const ofPolicies = {
   WaitingForServiceAccount: {
     meaning: "The ServiceAccount of the PolicyBinding is not ready.",
-    check: "`kubectl describe iamsa NAME -n NAMESPACE`.",
     fix: "Check the ServiceAccount's Ready condition.",
   },
   ServiceAccountSuspended: {
@@ -23,19 +22,19 @@ export const ofPolicies = {
   },
   PolicyNotGranted: {
     meaning:
-      "The connection does not grant these policies to the namespace. If they were bound before, they are unbound, or stay bound with `withdrawalGracePeriod: Never` of the connection, as the message says. The other policies of the PolicyBinding are bound.",
+      "The connection does not grant these policies to the namespace. If they were bound before, they are unbound, or stay bound with `withdrawalGracePeriod: Never` of the connection. The other policies of the PolicyBinding are bound.",
     check: "`spec.grants[].policyIds` of the ClusterConnection.",
     fix: "Ask for a grant of the policies that the message names, or remove them from `spec.policyIds`.",
   },
   PolicyRefused: {
     meaning:
-      "The console rejects a policy: it does not exist, is not active, belongs to another organization or is of kind `scp`. The other policies of the PolicyBinding are bound if the console's list of policies shows which one it rejects. As long as one is rejected, the PolicyBinding loses no policy: the rejected one may be mistyped, in place of one that is bound.",
+      "The console rejects a policy: it does not exist, is not active, belongs to another organization or is of kind `scp`. The others are bound if the console's list of policies shows which one it rejects. Until this is corrected, the PolicyBinding loses no policy.",
     check: "the message; it names the cause if the console's list of policies shows it.",
     fix: "Remove the policy from `spec.policyIds`, or correct it in the console.",
   },
   BindingsUnreadable: {
     meaning:
-      "The console's answer about bound policies cannot be read, and the account was imported. The list is replaced as a whole, so a write could unbind policies that were bound outside the operator. The operator writes nothing.",
+      "The console's answer about bound policies cannot be read, and the account was imported. A write replaces the whole list and could unbind policies that were bound outside the operator, so it writes nothing.",
     check: "whether other tools or administrators bind policies to this account.",
     fix: "If only PolicyBindings bind policies to this account, set `foreignPolicies: Remove` on the ServiceAccount.",
   },
@@ -53,7 +52,7 @@ export const ofPolicies = {
     meaning:
       "The account's policies were changed outside the operator and corrected five times within an hour. The operator pauses, so that two programs do not overwrite each other endlessly.",
     check:
-      "the message, which names another cluster if the account's description does, and the console's audit log, for another operator, another cluster with the same account, or a script.",
+      "the message, which names another cluster if the account's description does, and the console's audit log.",
     fix: "Stop the other program, or set `foreignPolicies: Keep`.",
   },
 } as const satisfies Record<string, Reason>;

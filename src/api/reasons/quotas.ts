@@ -4,12 +4,10 @@ import type { Reason } from "./reason.ts";
 export const ofQuotas = {
   WaitingForApiKey: {
     meaning: "The ApiKey in `spec.apiKeyRef` does not exist or does not have a key yet.",
-    check: "`kubectl describe iamkey NAME -n NAMESPACE`.",
     fix: "Check the Ready condition of the ApiKey in `spec.apiKeyRef`.",
   },
   KeyRejected: {
     meaning: "The console does not accept the key.",
-    check: "the condition `Verified` of the ApiKey.",
     fix: "Check the conditions of the ApiKey; it replaces a rejected key by itself.",
   },
   TooManySeries: {

@@ -4,32 +4,30 @@ import type { Reason } from "./reason.ts";
 export const ofServiceAccounts = {
   AccessRevoked: {
     meaning:
-      "`spec.access` of the ServiceAccount is `Revoked`, and no policy is bound to the account. `Ready` is True: the account exists. The condition `AccessRevoked` is True: a read of the console has confirmed it. PolicyBindings of the account are *Stalled*.",
+      "`spec.access` of the ServiceAccount is `Revoked`, and a read of the console has confirmed that no policy is bound. `Ready` is True: the account exists. PolicyBindings of the account are *Stalled*.",
     check: "`kubectl get iamsa NAME -n NAMESPACE -o jsonpath='{.status.bindings}'`.",
     fix: "To restore access, first delete leaked keys in the console, because they work again. Then set `spec.access: Granted` on the ServiceAccount.",
   },
   RevokingAccess: {
     meaning:
-      "`spec.access` of the ServiceAccount is `Revoked`, and policies can still be bound. The condition `AccessRevoked` is False, or Unknown with the reason [SyncUnconfirmed](#syncunconfirmed) if the console accepted an empty list and does not show the bound policies.",
-    check: "the message, and the conditions of the connection.",
+      "`spec.access` of the ServiceAccount is `Revoked`, and policies can still be bound. The reason [SyncUnconfirmed](#syncunconfirmed) means that the console does not show the bound policies.",
     fix: "Wait a few seconds: access is being revoked. If the connection is suspended or not ready, fix that, or ask an administrator of the console to unbind the policies.",
   },
   AccountExists: {
     meaning:
-      "The console already has an account of that name, which was not created for this object. Accounts are never taken over by name. Without `spec.name`, `c` in namespace `a-b` and `b-c` in namespace `a` [have the same name](multi-tenancy.md#names-of-accounts), `a-b-c`.",
+      "The console already has an account of that name, which was not created for this object. Accounts are never imported by name. Without `spec.name`, objects of two namespaces can [have the same name](multi-tenancy.md#names-of-accounts).",
     check:
-      "the saIds in the message, and the owner in the accounts' descriptions in the console: the cluster, if its operator has a name for it, and the object.",
+      "the saIds in the message; the accounts' descriptions in the console name the owner: the object, and its cluster if that has a name.",
     fix: "If another cluster has the account, [set `accountNamePrefix` of the connection](several-clusters.md). Otherwise, delete the object and create it again, with another `spec.name`, or with `spec.saId` to import the account (the grant must allow it).",
   },
   AmbiguousServiceAccount: {
-    meaning: "After an interrupted creation, several accounts in the console match.",
-    check: "the accounts in the console, by the saIds in the message.",
+    meaning:
+      "After an interrupted creation, several accounts in the console match. The message has their saIds.",
     fix: "Create the object again with the saId of the correct account.",
   },
   AlreadyClaimed: {
     meaning:
-      "Another ServiceAccount object manages this account: it had the account first, is older, or uses a ClusterConnection while this object uses a Connection.",
-    check: "the object in the message.",
+      "Another ServiceAccount object, named in the message, manages this account: it had the account first, is older, or uses a ClusterConnection while this object uses a Connection.",
     fix: "Delete one of the two objects. With `deletionPolicy: Retain`, the deletion changes nothing in the console.",
   },
   CreateOutcomeUnknown: {
@@ -40,20 +38,18 @@ export const ofServiceAccounts = {
   },
   AccountUnknown: {
     meaning:
-      "A ServiceAccount is being deleted, its status does not name an account (its creation was rejected, or the status was edited or restored from a backup), and the console rejects listing accounts. The operator cannot tell whether policies must be unbound.",
+      "A ServiceAccount is being deleted, its status names no account (its creation was rejected, or the status was edited or restored), and the console rejects listing accounts. The operator cannot tell whether policies must be unbound.",
     check: "the account in the console. Its description ends with `k8s NAMESPACE/NAME#` and an ID.",
     fix: "Ask the console's administrator to allow listing accounts. If no account exists, or to leave the account as it is, set `spec.deletionPolicy: Retain`: the deletion ends at once. Otherwise the finalizer is removed at the [deadline](uninstall.md#deadline-of-a-deletion) with the event `CleanupIncomplete`; then clean up in the console.",
   },
   WaitingForLateCall: {
     meaning:
-      "A ServiceAccount is being deleted, and its policies are unbound. An earlier `syncBindings` call had no usable response and may still bind some of them, and nothing would unbind them once the object is gone.",
-    check: "the time in the message.",
+      "A ServiceAccount is being deleted, and its policies are unbound. An earlier `syncBindings` call without a usable response may still bind some of them, and nothing would unbind them later.",
     fix: "Wait: the policies are unbound again every 30 seconds, and the deletion ends at most 10 minutes after that call.",
   },
   ServiceAccountNotFound: {
     meaning:
       "Of a ServiceAccount: the account in `spec.saId` does not exist in the console. Of an ApiKey: the ServiceAccount in `spec.serviceAccountRef` does not exist in the namespace.",
-    check: "`kubectl get iamsa -n NAMESPACE`, and the account in the console.",
     fix: "Create the ServiceAccount that the message names; if it exists, create it again with the correct `spec.saId`.",
   },
   ServiceAccountGone: {
@@ -72,12 +68,10 @@ export const ofServiceAccounts = {
   ServiceAccountNotActive: {
     meaning:
       "The console reports that the account is not active. Its keys do not work, and no key is issued.",
-    check: "the state in the message.",
     fix: "Activate the account in the console.",
   },
   OrganizationMismatch: {
     meaning: "The account and the connection belong to different organizations.",
-    check: "`spec.orgId` of both, and the account in the console.",
     fix: "Use a connection of the account's organization.",
   },
   ProjectMismatch: {
@@ -90,12 +84,12 @@ export const ofServiceAccounts = {
   },
   AccountListTooLarge: {
     meaning:
-      "The console's list of accounts is larger than the operator reads (8 MiB, or 10,000 records of 20 fields). The operator cannot tell which accounts exist, so it does not create accounts for any namespace. Existing accounts, keys and policies are not affected.",
+      "The console's list of accounts is larger than the operator reads (8 MiB, or 10,000 records of 20 fields), so it creates no accounts. Existing accounts, keys and policies are not affected.",
     fix: "Ask the console's administrator to delete unused accounts. Set `maxServiceAccounts` in every grant.",
   },
   AccountListUnreadable: {
     meaning:
-      "The grant limits the accounts of the namespace, but the console's list of accounts cannot be read whole: it comes in pages, in an unknown form, or not at all. The operator creates no account. Existing accounts are not affected.",
+      "The grant limits the accounts of the namespace, but the console's list of accounts cannot be read whole: it comes in pages, in an unknown form, or not at all. The operator creates no account.",
     fix: "If the console lists accounts in pages, name its query parameters in `accountListPages` of the connection, such as `{pageParameter: page, pageSizeParameter: pageSize}`. Otherwise remove `maxServiceAccounts` from the grant.",
   },
   TooManyServiceAccounts: {
@@ -113,12 +107,12 @@ export const ofServiceAccounts = {
   },
   DeleteNotPossible: {
     meaning:
-      "The object has `deletionPolicy: Delete`, but the console's documentation does not show a call that deletes an account, and the connection does not name one.",
+      "The object has `deletionPolicy: Delete`, but the connection names no call that deletes an account.",
     fix: "Set `extraCalls.deleteServiceAccount` of the connection, or set `spec.deletionPolicy` to `Revoke` or `Retain`.",
   },
   UnmanagedKeys: {
     meaning:
-      "The console lists valid keys of the account that no ApiKey names as current, superseded or orphaned. They were issued outside the operator, before the account was imported, by a deleted ApiKey, or by a call that took effect after its attempt was closed. The ServiceAccount stays Ready.",
+      "The console lists valid keys of the account that no ApiKey names. They were issued outside the operator, before the import of the account, by a deleted ApiKey, or by a call that took effect late. The ServiceAccount stays Ready.",
     check:
       "`kubectl get iamsa NAME -o jsonpath='{.status.unmanagedKeys}'`, and the description of the keys in the console. An entry with `apiKey` moves to `status.orphaned` of that ApiKey, unless the ApiKey is suspended.",
     fix: "Delete unused keys in the console. If keys are issued outside the operator on purpose, set `spec.unmanagedKeys: Expect` of the ServiceAccount: they are counted then, without an event or an alert.",
