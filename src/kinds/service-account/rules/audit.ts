@@ -57,7 +57,7 @@ export function auditKeys(snapshot: AccountSnapshot, now: Instant): KeyAudit | u
     unnamed === undefined ? open.includes(keyId) : unnamed.has(keyId),
   );
   const verdict = judge(unnamed ?? new Map(), before, snapshot, now);
-  const unmanaged = [...before, ...verdict.found].map((key) => attribute(key, apiKeys));
+  const unmanaged = [...before.map((key) => attribute(key, apiKeys)), ...verdict.found];
   const unmanagedKeys = unmanaged
     .toSorted((a, b) => Number(a.apiKey === undefined) - Number(b.apiKey === undefined))
     .slice(0, MAX_LISTED);
@@ -91,8 +91,7 @@ function expiriesOf(apiKeys: readonly ApiKey[]): ReadonlyMap<string, Instant> {
 
 /** Whether the account's list was read in this run. */
 function isRead(snapshot: AccountSnapshot): boolean {
-  const isOwn = judgeAnswer(snapshot)?.account !== undefined;
-  return isOwn && snapshot.answer?.detail?.keyIds !== undefined;
+  return judgeAnswer(snapshot)?.account !== undefined;
 }
 
 function notice(
@@ -136,7 +135,6 @@ function countBefore(
 }
 
 function keep(open: readonly string[], unnamed: UnnamedKeys): UnnamedKeys {
-  if (unnamed.size === 0) return unnamed;
   const still = new Set(open);
   return new Map([...unnamed].filter(([keyId]) => still.has(keyId)));
 }
@@ -206,7 +204,6 @@ function attributionOf(
 /** Removes the attribution if the ApiKey has been deleted since. */
 function attribute(key: UnmanagedKey, apiKeys: readonly ApiKey[]): UnmanagedKey {
   const { apiKey: name, attemptId: attempt = "" } = key;
-  if (name === undefined) return key;
   const isThere = apiKeys.some(
     ({ metadata }) => metadata.name === name && isAttemptOf(metadata.uid, attempt),
   );

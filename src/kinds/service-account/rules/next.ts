@@ -25,7 +25,6 @@ import { findExisting } from "./recovery.ts";
 import type {
   AccountAction,
   AccountDone,
-  AccountListing,
   AccountProgress,
   AccountSnapshot,
   KnownAccount,
@@ -121,18 +120,21 @@ function createUnlessThere(snapshot: AccountSnapshot): AccountStep {
   if (!listing.ok && isLimited(snapshot)) return listUnreadable();
   const desired = desiredAccount(snapshot);
   // Without a listing, the operator cannot see an earlier account; the creation itself does not depend on the listing.
-  const existing = findExisting(listing.ok ? listing.accounts : [], desired);
+  const accounts = listing.ok ? listing.accounts : [];
+  const existing = findExisting(accounts, desired);
   switch (existing.kind) {
     case "Found":
       return recordAccount(existing.account, "Recovered", snapshot);
     case "Unclear":
       return attempt === undefined
-        ? accountExists(snapshot, desired.name, accountsIn(listing, existing.saIds))
+        ? accountExists(
+            snapshot,
+            desired.name,
+            accounts.filter(({ saId }) => existing.saIds.includes(saId)),
+          )
         : { kind: "CloseAttempt" };
     case "Nothing":
-      return (
-        tooManyCreated(snapshot, listing.ok ? listing.accounts : []) ?? { kind: "RecordAttempt" }
-      );
+      return tooManyCreated(snapshot, accounts) ?? { kind: "RecordAttempt" };
   }
 }
 
@@ -162,13 +164,6 @@ function createAccount(snapshot: AccountSnapshot, attempt: CreationAttempt): Acc
   const { description: text } = snapshot.spec;
   const description = describeAccount(text, key, attempt.id, snapshot.clusterName);
   return { kind: "CreateAccount", account: { orgId, projectId, name, description } };
-}
-
-function accountsIn(
-  listing: AccountListing,
-  saIds: readonly string[],
-): readonly IamServiceAccount[] {
-  return listing.ok ? listing.accounts.filter(({ saId }) => saIds.includes(saId)) : [];
 }
 
 function accountExists(

@@ -82,7 +82,7 @@ function projectNotGranted({ spec, connection, account }: AccountSnapshot): Wait
 /** Objects that have an account keep it and come first; then the oldest objects. */
 function tooManyAccounts(snapshot: AccountSnapshot): Waiting | undefined {
   const { connection, account, attempt, accountsBefore } = snapshot;
-  if (!connection.ok || account?.saId !== undefined || attempt !== undefined) return undefined;
+  if (!connection.ok || account !== undefined || attempt !== undefined) return undefined;
   const { maxServiceAccounts = Number.POSITIVE_INFINITY } = connection.access.grant;
   return accountsBefore < maxServiceAccounts ? undefined : tooMany(maxServiceAccounts, "");
 }

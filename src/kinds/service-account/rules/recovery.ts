@@ -35,8 +35,8 @@ export function explainAttempt(
   );
   if (marked.length > 0) return judge(marked, marked);
   if (described === true || !candidates.some(isSilent)) return { kind: "Nothing" };
-  const isSingle = candidates.length === 1 && !candidates.some(({ saId }) => isClaimed(saId));
-  return judge(isSingle ? candidates : [], candidates);
+  const isTaken = candidates.some(({ saId }) => isClaimed(saId));
+  return judge(isTaken ? [] : candidates, candidates);
 }
 
 /**
@@ -91,8 +91,8 @@ function isMarkedBy({ key, uid, clusterName }: DesiredAccount): Saying {
 
 /** A single account of its own is the object's; otherwise, all accounts that may be. */
 function judge(own: Accounts, possible: Accounts): Search {
-  const [account] = own;
-  if (account !== undefined && own.length === 1) return { kind: "Found", account };
+  const [account, another] = own;
+  if (account !== undefined && another === undefined) return { kind: "Found", account };
   const saIds = possible.map(({ saId }) => saId);
   return saIds.length === 0 ? { kind: "Nothing" } : { kind: "Unclear", saIds };
 }

@@ -21,6 +21,12 @@ test.each([
     REVOKING,
     "Policies that were bound when last read: 2.",
   ],
+  [
+    "policies are bound although the console accepted an empty list",
+    { policyCount: 2, emptiedTime: DAY },
+    REVOKING,
+    "Policies that were bound when last read: 2.",
+  ],
   ["none was bound before", { lastSyncTime: DAY }, REVOKING, "Access is being revoked. Set"],
   [
     "the console accepted an empty list and does not show the policies",
@@ -62,6 +68,11 @@ test("an account with access is Created, whatever is bound", () => {
   const snapshot = revoked({ policyCount: 0 }, "Granted");
   expect(standingOf(snapshot)).toMatchObject({ state: "Ready", reason: "Created" });
   expect(accessConditions(snapshot)).toEqual([{ type: "AccessRevoked" }]);
+});
+
+test("a revoked account that is not in order says so first", () => {
+  const snapshot = { ...revoked({ policyCount: 2 }), account: { ...account, state: "locked" } };
+  expect(standingOf(snapshot)).toMatchObject({ reason: "ServiceAccountNotActive" });
 });
 
 test("nothing is said about the access of an account that is not known yet", () => {

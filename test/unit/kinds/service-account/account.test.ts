@@ -25,6 +25,7 @@ test("an import whose status names another account is taken in again", () => {
   expect(fromStatus(status, "sa-1")).toBeUndefined();
   expect(fromStatus(status, "sa-2")).toMatchObject(status);
   expect(fromStatus(status, undefined)).toMatchObject(status);
+  expect(fromStatus({ orgId: "org-1" }, undefined)).toBeUndefined();
 });
 
 test("a tpn that names another account is not believed", () => {
@@ -55,6 +56,10 @@ describe("the list of keys", () => {
     [[undefined], { live: ["sak_0"], inactive: undefined, listsKeyStates: undefined }],
   ])("of keys that are %j", (states, expected) => {
     expect(listed(states)).toEqual(expected);
+  });
+
+  test("is as before in an answer that does not list keys", () => {
+    expect(fromConsole({ saId: "sa-1" }, account).liveKeyIds).toEqual(["sak_1"]);
   });
 
   test("is absent if the console lists no keys", () => {

@@ -91,6 +91,7 @@ const naming = (status: object): Given => ({ apiKeys: [apiKey(status)] });
 const open = (changes: object = {}) => naming({ attempt: { ...OPEN, ...changes } });
 const inactive = { records: { sak_1: { state: "Inactive" as const } } };
 const active = { records: { sak_1: { state: "Active" as const } } };
+const started = { changes: { state: {} } };
 const anHourAgo = toIso8601(NOW - HOUR);
 
 describe("a key in the list is unmanaged", () => {
@@ -99,6 +100,7 @@ describe("a key in the list is unmanaged", () => {
     ["without any ApiKey", { apiKeys: [] }, true],
     ["even without a list of this run", { isRead: false }, true],
     ["but not at once: statuses may lag", { before: [] }, false],
+    ["nor at once after a start", { status: { liveKeyIds: ["sak_1"] }, ...started }, false],
     ["nor within 30 seconds", { ageMs: 29 * SECOND }, false],
     ["unless an ApiKey uses it", naming({ current: named("sak_1") }), false],
     ["unless it is pending", naming({ pending: named("sak_1") }), false],
@@ -133,10 +135,18 @@ describe("a key in the list is unmanaged", () => {
     expect(audit?.unnamed?.size).toBe(0);
   });
 
+  test("only once a list of the object's own account showed it", () => {
+    const answer = { detail: { saId: "sa-1", name: "other", keyIds: ["sak_1"] } };
+    const audit = auditKeys(given({ before: [], changes: { answer } }), NOW);
+    expect(audit?.unnamed?.size).toBe(0);
+  });
+
   test("and is judged 30 seconds after it was noticed", () => {
     expect(auditKeys(given({ before: [] }), NOW)?.afterMs).toBe(30 * SECOND);
     expect(auditKeys(given({ ageMs: 10 * SECOND }), NOW)?.afterMs).toBe(20 * SECOND);
-    expect(auditKeys(given({ ageMs: -HOUR }), NOW)?.afterMs).toBe(30 * SECOND);
+    const future = auditKeys(given({ ageMs: -HOUR }), NOW);
+    expect(future?.afterMs).toBe(30 * SECOND);
+    expect(future?.unnamed?.get("sak_1")?.noticedTime).toBe(NOW);
     const two = given({ list: ["sak_1", "sak_2"], before: ["sak_1"], ageMs: 10 * SECOND });
     expect(auditKeys(two, NOW)?.afterMs).toBe(20 * SECOND);
     expect(auditKeys(given({}), NOW)?.afterMs).toBeUndefined();
@@ -157,6 +167,7 @@ describe("what was reported", () => {
     ["stays, with its time", {}, ["sak_1"]],
     ["stays without a list", { isRead: false }, ["sak_1"]],
     ["goes with the key", { list: [] }, []],
+    ["goes if an ApiKey has named it since the list", { before: [], isRead: false }, []],
     ["goes when an ApiKey names it", naming({ orphaned: [named("sak_1")] }), []],
     ["goes when the key is disabled", inactive, []],
   ])("%s", (_, world, expected) => {
@@ -170,6 +181,12 @@ describe("what was reported", () => {
     const status = { ...stored, unmanagedKeyCount: 3 };
     const audit = auditKeys(given({ status, isRead: false, changes: { state: {} } }), NOW);
     expect(audit).toMatchObject({ unmanagedKeyCount: 3, unnamed: undefined });
+    const uncounted = given({
+      status: { ...stored, unmanagedKeyCount: undefined },
+      isRead: false,
+      ...started,
+    });
+    expect(auditKeys(uncounted, NOW)?.unmanagedKeyCount).toBe(1);
   });
 
   test("is bounded, and still counted, also after a restart", () => {
@@ -184,6 +201,9 @@ describe("what was reported", () => {
     };
     const restarted = auditKeys(given({ list, status, changes: { state: {} } }), NOW);
     expect(restarted).toMatchObject({ unmanagedKeyCount: 60, found: [] });
+    const all = [...list, "sak_dropped"];
+    const dropped = given({ list: all, before: list, status: { ...status, liveKeyIds: all } });
+    expect(auditKeys(dropped, NOW)?.unmanagedKeyCount).toBe(60);
   });
 
   test("keys that have expired are remembered while the console lists them", () => {
@@ -191,6 +211,8 @@ describe("what was reported", () => {
     expect(auditKeys(given(expired), NOW)?.expiredKeyIds).toEqual(["sak_1"]);
     const gone = { list: [], status: { expiredKeyIds: ["sak_1"] } };
     expect(auditKeys(given(gone), NOW)?.expiredKeyIds).toEqual([]);
+    const orphaned = apiKey({ orphaned: [named("sak_1", -1)] });
+    expect(auditKeys(given({ apiKeys: [orphaned] }), NOW)?.expiredKeyIds).toEqual(["sak_1"]);
     const late = apiKey({ orphaned: [{ ...named("sak_1", -1), late: true }] });
     expect(auditKeys(given({ apiKeys: [late] }), NOW)?.expiredKeyIds).toEqual([]);
   });
@@ -259,6 +281,7 @@ describe("the report", () => {
     ["of one", {}, { status: "False", reason: "UnmanagedKeys" }, 1],
     ["of an expected one", { spec: { unmanagedKeys: "Expect" } }, ok("UnmanagedKeysExpected"), 0],
     ["of one that an ApiKey reports", { records: mark("ci") }, { status: "False" }, 0],
+    ["of one beside a new one", { list: ["k1", "k2"], before: ["k1"] }, { status: "False" }, 1],
     ["of many", { list: many }, { status: "False" }, 10],
     ["before the first list is confirmed", { ageMs: 0 }, { status: "Unknown" }, 0],
     [
@@ -268,11 +291,15 @@ describe("the report", () => {
       0,
     ],
     ["if keys are not listed", unlisted, { status: "Unknown" }, 0],
-    ["without an account", { changes: { account: undefined } }, {}, 0],
   ])("%s", (_, world, condition, events) => {
     const said = reportOf(world);
     expect(said.condition).toMatchObject({ type: "KeysManaged", ...condition });
     expect(said.events).toEqual(Array.from({ length: events }, () => "UnmanagedKey"));
+  });
+
+  test("is absent without an account", () => {
+    const snapshot = given({ changes: { account: undefined } });
+    expect(auditConditions(snapshot, auditKeys(snapshot, NOW))).toEqual([{ type: "KeysManaged" }]);
   });
 
   test("a deletion leaves the condition as it is", () => {

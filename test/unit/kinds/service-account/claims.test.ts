@@ -1,9 +1,13 @@
 import { expect, test } from "vitest";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
 import { saIdIndex } from "../../../../src/kinds/service-account/claims.ts";
-import { isClaimOn, outranks } from "../../../../src/kinds/service-account/rules/owner.ts";
+import {
+  isClaimOn,
+  otherOwnerOf,
+  outranks,
+} from "../../../../src/kinds/service-account/rules/owner.ts";
 import type { Claim } from "../../../../src/kinds/service-account/rules/snapshot.ts";
-import { accountSpec, claimOf, serviceAccount } from "./objects.ts";
+import { accountSpec, claimOf, serviceAccount, snapshotOf } from "./objects.ts";
 
 const scope = { origin: "https://console.example.com", orgId: "org-1" };
 const object = (uid: string, day: number, changes: Partial<ServiceAccount>) =>
@@ -25,6 +29,7 @@ function ownersOf(claims: readonly Claim[]): string {
     .join(" ");
 }
 
+const ofOther = object("a", 1, { spec: accountSpec({ saId: "sa-2" }) });
 const elsewhere = { scope: { ...scope, origin: "https://else.example.com" } };
 const imports = (uid: string, day: number, changes?: Partial<Claim>) =>
   claimOf(importing(uid, day), changes);
@@ -47,13 +52,26 @@ test.each<[string, readonly Claim[], string]>([
   ["one that has it keeps it from an older one", [imports("a", 1), has("b", 2)], "b"],
   ["it keeps it without its connection", [has("a", 1, unusable), imports("b", 2)], "a"],
   ["found at another console, it is not taken", [has("a", 1, unproven), has("b", 2)], "b"],
+  ["but it is claimed with a usable connection", [has("a", 1, unproven), imports("b", 2)], "a"],
   ["nor claimed without a login", [has("a", 1, lost), imports("b", 2)], "b"],
   ["ClusterConnections outrank Connections", [has("a", 1, ofNamespace), has("b", 2)], "b"],
+  ["among Connections the oldest wins", [has("b", 2, ofNamespace), has("a", 1, ofNamespace)], "a"],
   ["both look for the account", [has("a", 1, ofNamespace), imports("b", 2)], "a b"],
   ["another console has its own ids", [imports("a", 1, elsewhere), imports("b", 2)], "b"],
   ["so has another organization", [has("a", 1, inOther), has("b", 2)], "b"],
+  ["an import of another account is not a claim", [claimOf(ofOther), imports("b", 2)], "b"],
   ["no connection, no claim", [imports("a", 1, { scope: undefined }), imports("b", 2)], "b"],
 ])("%s", (_, claims, owner) => expect(ownersOf(claims)).toBe(owner));
+
+test.each<[string, readonly Claim[], string | undefined]>([
+  ["the older of the others", [has("c", 3), has("b", 2)], "b"],
+  ["the older of the others, in any order", [has("b", 2), has("c", 3)], "b"],
+  ["no younger object", [has("e", 5)], undefined],
+  ["no object of another console", [has("b", 2, elsewhere)], undefined],
+])("an account that an object has as well belongs to %s", (_, others, owner) => {
+  const snapshot = snapshotOf({ claim: has("d", 4), otherClaims: new Map([["sa-1", others]]) });
+  expect(otherOwnerOf("sa-1", snapshot)?.metadata.uid).toBe(owner);
+});
 
 test("an object is found by its saId, and one that has the account also apart from the others", () => {
   expect(saIdIndex(importing("a", 1))).toEqual(["sa-1"]);

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { NO_RIGHTS } from "../../../../src/kinds/connection/rules/effective-grant.ts";
-import { nextOfDeletion, policyOf } from "../../../../src/kinds/service-account/rules/deletion.ts";
+import {
+  inUse,
+  nextOfDeletion,
+  policyOf,
+  SUPERSEDED_KEYS,
+} from "../../../../src/kinds/service-account/rules/deletion.ts";
 import type {
   AccountAction,
   AccountDone,
@@ -24,6 +29,7 @@ import {
 } from "./objects.ts";
 
 const attempt = { id: "a-1", startTime: NOW - 60_000, name: accountName, described: undefined };
+const young = { ...attempt, startTime: NOW - 5_000 };
 const failure = reconciling("Unavailable", "down");
 const unanswered: AccountDone = { failure };
 const none: AccountSnapshot["listing"] = { ok: true, accounts: [] };
@@ -58,28 +64,25 @@ const deletedToo = {
 const unknown = { account, answer: { detail: undefined } };
 const nameless = { ...unknown, account: { ...account, tpn: undefined } };
 const another = { account, answer: { detail: { saId: "sa-1", name: "other", keyIds: [] } } };
-const unlisted: Given = { attempt, listing: { ok: false, code: "MalformedResponse" } };
-/** Another object, of 2020, manages the account. */
-const claimed = {
-  account,
-  otherClaims: new Map([
-    [
-      account.saId,
-      [
-        claimOf(
-          serviceAccount({
-            metadata: { name: "other", uid: "other", creationTimestamp: "2020-01-01T00:00:00Z" },
-            status: { saId: account.saId },
-          }),
-        ),
-      ],
-    ],
-  ]),
+const unreadable: AccountSnapshot["listing"] = { ok: false, code: "MalformedResponse" };
+const unlisted: Given = { attempt, listing: unreadable };
+const tpnless = { ...nameless, answer: { detail: { saId: "sa-1", keyIds: [] } } };
+/** Another object, of 2020, has the account. */
+const claimsOn = (saId: string) => {
+  const metadata = { name: "other", uid: "other", creationTimestamp: "2020-01-01T00:00:00Z" };
+  return new Map([[saId, [claimOf(serviceAccount({ metadata, status: { saId } }))]]]);
 };
+const claimed = { account, otherClaims: claimsOn(account.saId) };
+const leftToOther = { attempt, listing: unclear, otherClaims: claimsOn("sa-7") };
 
 test.each<[string, Given, string]>([
   ["an object without an account is looked for", {}, "ListAccounts"],
   ["an object whose account is unknown is released at once", { listing: none }, "Released"],
+  [
+    "an unreadable list does not show that there is none",
+    { listing: unreadable },
+    "Waiting AccountUnknown",
+  ],
   ["an account that may be its own is named", { listing: unclear }, "Released CleanupIncomplete"],
   ["an object that may have an account waits", { done: unanswered }, "Waiting Unavailable"],
   ["users come before that", { users, done: unanswered }, "Waiting InUse"],
@@ -95,10 +98,13 @@ test.each<[string, Given, string]>([
   ["and deleted, if that is asked for", { ...unknown, ...deletedToo }, "DeleteAccount"],
   ["even without a resource name", { ...nameless, ...deletedToo }, "DeleteAccount"],
   ["without a resource name there is nothing to unbind", nameless, "Released Released"],
+  ["an account that exists is not gone without a resource name", tpnless, "Waiting TpnUnknown"],
   ["it does not stay", { ...unknown, done: { cleanedUp: "Revoked" } }, "Released Released"],
   ["another account than the object's is left alone", another, "Waiting ServiceAccountMismatch"],
   ["an account of another object is left as it is", claimed, "Released Released"],
   ["an open attempt is looked into first", { attempt }, "ListAccounts"],
+  ["but not before its call has timed out", { attempt: young }, "Waiting CreateOutcomeUnknown"],
+  ["its account is recorded even if another object names it", leftToOther, "RecordAccount"],
   ["or waits for the console", { attempt, done: unanswered }, "Waiting Unavailable"],
   ["even to retain", { ...retained, attempt }, "ListAccounts"],
   ["an attempt that has created nothing leaves nothing", { attempt, listing: none }, "Released"],
@@ -191,8 +197,12 @@ describe("policies that the namespace has no right to leave bound", () => {
 
 describe("a syncBindings call that may still take effect", () => {
   const stepAt = (ms: number, given: Given = {}) => {
-    const unansweredSync = { time: toIso8601(NOW - ms), policyIds: ["pol-late", "pol-kept"] };
-    const bindings = { policyIds: ["pol-kept"], unansweredSync };
+    const policyIds = ["pol-late", "pol-kept", "pol-abandoned"];
+    const bindings = {
+      policyIds: ["pol-kept"],
+      abandonedPolicyIds: ["pol-abandoned"],
+      unansweredSync: { time: toIso8601(NOW - ms), policyIds },
+    };
     const object = { ...deleted, status: { saId: "sa-1", bindings } };
     const answer = { detail: { saId: "sa-1", orgId: "org-1", keyIds: [] } } as const;
     return stepOf({ account, answer, object, ...given });
@@ -210,6 +220,17 @@ describe("a syncBindings call that may still take effect", () => {
     if (found.kind === "Waiting") expect(found.afterMs).toBeLessThanOrEqual(MINUTE / 2);
   });
 
+  test.each([
+    ["ten minutes after it", 10 * MINUTE - 7_000, NOW + 7_000, 7_000],
+    ["ten minutes from now, if its time is in the future", -DAY, NOW + 10 * MINUTE, MINUTE / 2],
+  ])("is waited for until %s", (_, ms, end, afterMs) => {
+    const found = stepAt(ms, { done: { cleanedUp: "Revoked" } });
+    expect(found).toMatchObject({
+      afterMs,
+      message: expect.stringContaining(`ends at ${toIso8601(end)}`),
+    });
+  });
+
   test("is waited for although policies are retained, and only what was withdrawn goes", () => {
     const grant = { ...access.grant, retainPolicies: true };
     const retain = { ...retained, connection: { ok: true, access: { ...access, grant } } } as const;
@@ -217,6 +238,7 @@ describe("a syncBindings call that may still take effect", () => {
     const done = { cleanedUp: "RetainNotGranted" } as const;
     expect(toText(stepAt(MINUTE, { ...retain, done }))).toBe("Waiting WaitingForLateCall");
     expect(toText(stepAt(11 * MINUTE, retain))).toBe("Released Retained");
+    expect(toText(stepAt(11 * MINUTE, { ...retain, done }))).toBe("Released Retained");
   });
 });
 
@@ -244,9 +266,37 @@ test.each([
   expect(toText(stepOf(given, NOW + GIVE_UP_AFTER_MS))).toBe(step);
 });
 
-test("an account that is not the object's does not hold its deletion for ever", () => {
-  const given = { ...another, object: failing.object };
-  expect(toText(stepOf(given, NOW + GIVE_UP_AFTER_MS))).toBe("Released CleanupIncomplete");
+test.each<[string, Given, string]>([
+  ["an account that is not the object's", another, "Released CleanupIncomplete"],
+  ["an attempt that cannot be explained", unlisted, "Released CleanupIncomplete"],
+  [
+    "only an attempt that may still take effect",
+    { attempt: { ...attempt, startTime: NOW + GIVE_UP_AFTER_MS } },
+    "Waiting CreateOutcomeUnknown",
+  ],
+])("a deletion is not held forever by %s", (_, given, step) => {
+  const blocked = { ...given, object: failing.object };
+  expect(toText(stepOf(blocked, NOW + GIVE_UP_AFTER_MS))).toBe(step);
+});
+
+test.each([
+  ["ApiKeys", ["ApiKey a"], [" Delete ApiKey a first."], "may still work"],
+  [
+    "superseded keys",
+    [`ApiKey b ${SUPERSEDED_KEYS}`],
+    ["Keys of this account may still work: ApiKey b"],
+    "first.",
+  ],
+  [
+    "both",
+    ["ApiKey a", `ApiKey b ${SUPERSEDED_KEYS}`],
+    ["Delete ApiKey a first.", "work: ApiKey b"],
+    "a, ApiKey b",
+  ],
+])("a deletion that waits says what to do about %s", (_, users, said, unsaid) => {
+  const { message } = inUse(users);
+  for (const text of said) expect(message).toContain(text);
+  expect(message).not.toContain(unsaid);
 });
 
 test("a failing clean-up is given up after ten minutes, and says what is left", () => {

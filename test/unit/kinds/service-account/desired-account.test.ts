@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { desiredAccount } from "../../../../src/kinds/service-account/rules/desired-account.ts";
+import {
+  desiredAccount,
+  expectedAccount,
+} from "../../../../src/kinds/service-account/rules/desired-account.ts";
+import { connectionSpec } from "../connection/specs.ts";
 import { access, account, accountName, NOW, serviceAccount, snapshotOf } from "./objects.ts";
 
 function nameOf(namespace: string, name: string, spec: object = {}): string {
@@ -72,6 +76,19 @@ describe("the prefix of a connection", () => {
     expect(nameIn({ attempt })).toBe(accountName);
   });
 });
+
+test.each([
+  ["Created", accountName, "prj-1", "prj-1"],
+  ["Imported", undefined, "prj-1", "prj-1"],
+  ["Imported", undefined, undefined, undefined],
+] as const)(
+  "an account that is %s has the name %s and, in project %s, the project %s",
+  (origin, name, asked, projectId) => {
+    const spec = connectionSpec({ projectId: asked });
+    const snapshot = snapshotOf({ connection: { ok: true, access: { ...access, spec } } });
+    expect(expectedAccount(snapshot, origin)).toMatchObject({ name, projectId });
+  },
+);
 
 test("a name in the spec is taken as it is", () => {
   expect(nameOf("team-a", "ci-bot", { name: "robot" })).toBe("robot");

@@ -6,10 +6,14 @@ import type { AccountAction } from "../../../../src/kinds/service-account/rules/
 import type { Settled, Waiting } from "../../../../src/reconciler/rules/outcome.ts";
 import { stalled } from "../../../../src/reconciler/rules/waiting.ts";
 import { attemptId, describeAccount } from "../../../../src/resources/marker.ts";
+import { DAY } from "../../../../src/util/time.ts";
+import { connectionSpec } from "../connection/specs.ts";
 import {
+  access,
   account,
   accountName,
   at,
+  claimOf,
   type Given,
   key,
   NOW,
@@ -39,6 +43,7 @@ const ofHour = { ...lastRead, startTime: NOW - 30_000, nextTime: NOW + 3_600_000
 const changed = serviceAccount({ metadata: { generation: 2 } });
 const unheld = serviceAccount({ metadata: { finalizers: [] } });
 const idle = { account, state };
+const gone = stalled("ServiceAccountGone", "gone");
 const elsewhere = "https://fake.example.com";
 
 type Case = [string, Given, string];
@@ -89,6 +94,11 @@ test.each<Case>([
     { attempt, state: created(attempt.id) },
     "RecordAccount Created",
   ],
+  [
+    "an account of another console that this one does not have is not read again at once",
+    { account: fake, state: { lastRead: { ...lastRead, finding: gone } } },
+    "Stalled ServiceAccountGone",
+  ],
   ["one to another attempt says nothing", { attempt, state: created("other") }, "ListAccounts"],
   ["a known account is read after a start", { account }, "GetAccount sa-1"],
   ["an idle run asks nothing", idle, "Settled"],
@@ -135,6 +145,7 @@ test.each<Case>([
   ]),
   ["not listed a day after a creation was closed", listAfter(25 * 60), "Settled"],
   ["a list of all accounts is due", overdue, "AuditAccounts"],
+  ["not before it is due", { ...idle, listTimes: { creationTime: NOW, listTime: NOW } }, "Settled"],
   ["it is tried once in a run", { ...overdue, done: { audited: true } }, "Settled"],
   ["not beside another list", { ...overdue, done: listedNow }, "Settled"],
   ["all accounts are listed once each time", { ...listAfter(1), done: listedNow }, "Settled"],
@@ -180,6 +191,15 @@ test("an account of another cluster is said to be one as far as its description 
   const named = said({ clusterName: "green", spec: { name: accountName } }, "blue");
   expect(named).toContain("The description names cluster blue. Delete this ServiceAccount");
   expect(said({ clusterName: "green" })).toBe("RecordAccount");
+  expect(said(listing(byHand))).not.toContain("accountNamePrefix");
+});
+
+test.each([true, false])("how to import an account that exists is said, granted: %s", (granted) => {
+  const grant = { ...access.grant, importServiceAccounts: granted };
+  const connection = { ok: true, access: { ...access, grant } } as const;
+  const step = stepOf({ ...listing(byHand), connection });
+  const { message } = step as Waiting;
+  expect(message.includes("Importing requires importServiceAccounts: true")).toBe(!granted);
 });
 
 test("an account remembers the other cluster that its description names", () => {
@@ -205,11 +225,10 @@ test("the status names the account, whatever cluster its description names", () 
 
 const imported = { spec: { saId: "sa-1" } };
 const ofProject = { spec: { projectId: "prj-1" } };
+const other = serviceAccount({ metadata: { name: "other", uid: "u2" }, status: { saId: "sa-1" } });
 const inProject = { spec: { saId: "sa-1", projectId: "prj-1" } };
 const moved = { projectId: "prj-2" };
 const silent = { answer: { detail: { saId: "sa-1", keyIds: undefined } } };
-const gone = stalled("ServiceAccountGone", "gone");
-
 test.each<Case>([
   ["a creation is recorded before it is sent", listing(), "RecordAttempt"],
   ["a recorded creation is sent", { ...listing(), ...now }, "CreateAccount"],
@@ -223,6 +242,11 @@ test.each<Case>([
   [
     "an attempt with two possible outcomes",
     { attempt, ...listing({}, { saId: "sa-2" }) },
+    "Stalled AmbiguousServiceAccount",
+  ],
+  [
+    "an attempt whose only possible account another object names",
+    { attempt, ...listing({}), otherClaims: new Map([["sa-1", [claimOf(other)]]]) },
     "Stalled AmbiguousServiceAccount",
   ],
   ["an attempt without a list", { attempt, ...unlisted }, "Stalled CreateOutcomeUnknown"],
@@ -245,6 +269,7 @@ test.each<Case>([
     "Stalled ServiceAccountMismatch",
   ],
   ["an account of another project", { ...ofProject, ...looked(moved) }, "Stalled ProjectMismatch"],
+  ["an account of its project", { ...ofProject, ...looked({}) }, "Settled"],
   ["its project is not shown", { ...ofProject, ...looked(), ...silent }, "Settled"],
   ["the connection has another project now", looked(moved), "Settled"],
   ["the object was restored", looked({ description: restored }), "Settled"],
@@ -273,8 +298,33 @@ test.each<Case>([
   ["not while suspended", { ...looked({}), object: unheld, spec: { suspend: true } }, "Settled"],
 ])("%s", (_, given, step) => expect(toText(stepOf(given))).toBe(step));
 
-test("an attempt may take effect until its call has timed out", () => {
-  expect(stepOf({ attempt: young })).toMatchObject({ afterMs: 20_000 });
+const timeout = (text: string) => {
+  const spec = connectionSpec({ limits: { timeout: text } });
+  return { connection: { ok: true, access: { ...access, spec } } } as const;
+};
+
+test.each<[string, Given, number]>([
+  ["its call has timed out", { attempt: young }, 20_000],
+  [
+    "20 seconds have passed, however short the timeout",
+    { attempt: young, ...timeout("1s") },
+    15_000,
+  ],
+  [
+    "as long from now, if its time is in the future",
+    { attempt: { ...attempt, startTime: NOW + DAY } },
+    25_000,
+  ],
+])("an attempt may take effect until %s", (_, given, afterMs) => {
+  expect(stepOf(given)).toMatchObject({ reason: "CreateOutcomeUnknown", afterMs });
+});
+
+test.each<[string, Given, string]>([
+  ["of an attempt has its name, however the console spells it", { attempt }, accountName],
+  ["found without an attempt has the console's name: the prefix may have changed", {}, "CI-BOT"],
+])("an account %s", (_, given, name) => {
+  const found = stepOf({ ...listing({ ...ours, name: "CI-BOT" }), ...given });
+  expect(found).toMatchObject({ kind: "RecordAccount", account: { name } });
 });
 
 test("a creation carries the cluster's name in its marker", () => {

@@ -30,6 +30,7 @@ describe("an account is orphaned", () => {
     ["nor while a creation is open", { ...other, attempt }, []],
     ["as before, without a list", known, ["sa-3"]],
     ["until another object names it", { ...known, namedAccounts: new Set(["sa-3"]) }, []],
+    ["until it is the object's own", { ...known, account: { ...account, saId: "sa-3" } }, []],
     ["until a list lacks it", { ...known, markedAccounts: [] }, []],
     [
       "if it has the object's name and no description",
@@ -37,8 +38,8 @@ describe("an account is orphaned", () => {
       ["sa-2"],
     ],
   ])("%s", (_, changes, expected) => {
-    const found = orphanedAccounts(snapshotOf({ account, ...changes }), NOW) ?? [];
-    expect(found.map(({ saId }) => saId)).toEqual(expected);
+    const found = orphanedAccounts(snapshotOf({ account, ...changes }), NOW);
+    expect(found?.map(({ saId }) => saId)).toEqual(expected.length === 0 ? undefined : expected);
   });
 
   test("with the time of the first list, and with one event", () => {

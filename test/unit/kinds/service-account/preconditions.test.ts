@@ -3,7 +3,15 @@ import { preconditions } from "../../../../src/kinds/service-account/rules/preco
 import { firstFinding } from "../../../../src/reconciler/rules/outcome.ts";
 import { reconciling } from "../../../../src/reconciler/rules/waiting.ts";
 import { connectionSpec } from "../connection/specs.ts";
-import { access, account, claimOf, type Given, serviceAccount, snapshotOf } from "./objects.ts";
+import {
+  access,
+  account,
+  claimOf,
+  type Given,
+  NOW,
+  serviceAccount,
+  snapshotOf,
+} from "./objects.ts";
 
 const withAccess = (changes: object) => ({
   connection: { ok: true, access: { ...access, ...changes } } as const,
@@ -16,6 +24,7 @@ const imported = { spec: { saId: "sa-1" } };
 const projectless = withAccess({ spec: connectionSpec({ projectId: undefined }) });
 const ofConnection = { spec: { projectId: "prj-1" } };
 const ofProject = { spec: { projectId: "prj-9" } };
+const attempt = { id: "u1-a", startTime: NOW, name: undefined, described: undefined };
 const full = { accountsBefore: 2, ...granting({ maxServiceAccounts: 2 }) };
 
 test.each<[string, Given, string?]>([
@@ -30,7 +39,13 @@ test.each<[string, Given, string?]>([
   ["the connection's organization may be named", { spec: { orgId: "org-1" } }],
   ["another organization is refused", { spec: { orgId: "org-2" } }, "Stalled OrganizationMismatch"],
   ["a project must come from somewhere", projectless, "Stalled ProjectMissing"],
+  ["it may come from the spec", { ...ofConnection, ...projectless }],
   ["an import needs no project", { ...imported, ...projectless }],
+  ["an account that is there needs no project", { account, ...projectless }],
+  [
+    "an account that is there keeps its project",
+    { ...ofProject, account, ...granting({ projectIds: [] }) },
+  ],
   [
     "an import needs its grant",
     { ...imported, ...granting({ importServiceAccounts: false }) },
@@ -51,6 +66,7 @@ test.each<[string, Given, string?]>([
   ["a granted project is used", { ...ofProject, ...granting({ projectIds: ["prj-9"] }) }],
   ["accounts are counted", full, "Stalled TooManyServiceAccounts"],
   ["an account that is there is kept", { ...full, account }],
+  ["one that an attempt may have created is looked for", { ...full, attempt }],
 ])("%s", (_, { spec, ...seen }, found) => {
   const finding = firstFinding(preconditions, snapshotOf(seen, spec));
   expect(finding && `${finding.state} ${finding.reason}`).toBe(found);

@@ -38,7 +38,7 @@ const now = toIso8601(NOW);
 
 test.each<[string, readonly string[] | undefined, number | undefined, string | undefined]>([
   ["stays while the list does", ["sak_1"], undefined, listedAt],
-  ["moves with the list", ["sak_1", "sak_2"], ago(30), now],
+  ["moves with the list", ["sak_1", "sak_2"], undefined, now],
   ["moves past a younger key that the console does not list", ["sak_1"], ago(30), now],
   ["stays while an older key is missing", ["sak_1"], ago(90), listedAt],
   ["is not said if the console lists no keys", undefined, undefined, undefined],
@@ -52,6 +52,12 @@ test.each<[string, readonly string[] | undefined, number | undefined, string | u
   const reported = objects[0]?.status as ServiceAccountStatus;
   expect(reported).toMatchObject({ saId: "sa-1" });
   expect(reported.lastKeyListTime).toBe(time);
+});
+
+test("the time of a key list is said even if the status has the list without it", () => {
+  const object = serviceAccount({ status: { ...status, lastKeyListTime: undefined } });
+  const { objects } = reportOf({ seen: { object, account }, done: { lookTime: NOW } }, settled);
+  expect(objects[0]?.status).toMatchObject({ lastKeyListTime: now });
 });
 
 test.each([
@@ -108,14 +114,12 @@ test("a failed run forgets nothing and answers no request", () => {
       finding: undefined,
     },
   };
-  const readiness = { state: "Reconciling", reason: "Unavailable", message: "down" } as const;
-  const failed = { kind: "Failed", error: new Error("down"), readiness } as const;
   const made = reportOf(
     { seen: { account, request: "now" }, done: { lookTime: NOW }, state },
     failed,
   );
   expect(made).toMatchObject({ state, requeueAfterMs: undefined });
-  expect(made.objects[0]).toMatchObject({ readiness, handledRequest: undefined });
+  expect(made.objects[0]).toMatchObject({ readiness: down, handledRequest: undefined });
   const answered = reportOf({ seen: { account, request: "now" } }, settled);
   expect(answered.objects[0]).toMatchObject({ handledRequest: "now" });
 });
@@ -140,13 +144,14 @@ test.each([
   );
 });
 
-test.each<[string, number | undefined, number | undefined]>([
-  ["is absent until a list has shown a key", undefined, undefined],
-  ["falls to zero", 1, 0],
-])("the count of keys %s", (_, keyCount, expected) => {
+test.each<[string, number | undefined, readonly string[], number | undefined]>([
+  ["is absent until a list has shown a key", undefined, [], undefined],
+  ["is the length of the first list with a key", undefined, ["sak_1"], 1],
+  ["falls to zero", 1, [], 0],
+])("the count of keys %s", (_, keyCount, liveKeyIds, expected) => {
   const seen = {
     object: serviceAccount({ status: { saId: "sa-1", keyCount } }),
-    account: { ...account, liveKeyIds: [] },
+    account: { ...account, liveKeyIds },
   };
   const reported = reportOf({ seen }, settled).objects[0]?.status as ServiceAccountStatus;
   expect(reported.keyCount).toBe(expected);
@@ -157,8 +162,74 @@ test("the condition KeysManaged is reported, except during a deletion", () => {
     reportOf({ seen: { object, account } }, settled).objects[0]?.conditions?.map(
       ({ type }) => type,
     );
-  expect(typesOf(serviceAccount())).toContain("KeysManaged");
-  expect(typesOf(deleted)).not.toContain("KeysManaged");
+  expect(typesOf(serviceAccount())).toEqual(["KeysManaged", "AccessRevoked"]);
+  expect(typesOf(deleted)).toEqual(["AccessRevoked"]);
+});
+
+const unnamed = new Map([["sak_1", { noticedTime: NOW - MINUTE, marker: undefined }]]);
+
+test("a run reports what became of the object, unmanaged keys and orphaned accounts", () => {
+  const markedAccounts = [{ saId: "sa-2", description: "" }];
+  const seen = { account, markedAccounts, state: { unnamed } };
+  const { events = [] } = reportOf({ seen, done: { became: "Imported" } }, settled);
+  const reasons = events.map(({ event }) => event.reason);
+  expect(reasons).toEqual(["Imported", "UnmanagedKey", "OrphanedAccount"]);
+});
+
+const audited = {
+  ...status,
+  unmanagedKeys: [{ keyId: "sak_2", observedTime: now }],
+  unmanagedKeyCount: 1,
+};
+
+test.each<[string, object, Partial<AccountSnapshot>, boolean]>([
+  ["stays during a deletion", deleted.metadata, { account }, true],
+  ["goes with the key", {}, { account, state: { unnamed } }, false],
+  ["goes if keys are not listed", {}, { account: { ...account, liveKeyIds: undefined } }, false],
+])("an unmanaged key in the status %s", (_, metadata, seen, stays) => {
+  const object = serviceAccount({ metadata, status: audited });
+  const { objects } = reportOf({ seen: { object, ...seen } }, settled);
+  expect(JSON.stringify(objects[0]?.status).includes("sak_2")).toBe(stays);
+});
+
+const attempt = { id: "a-2", startTime: NOW, name: undefined, described: undefined };
+const unreadableResponse = { attemptId: "a-2", message: "status 201", circumstances: "c" };
+
+test("a response that cannot be read is remembered as long as its attempt is open", () => {
+  const open = reportOf({ seen: { attempt, unreadableResponse } }, waits);
+  expect(open.objects[0]?.status).toMatchObject({ unreadableResponse });
+  expect(open.state?.unreadableResponse).toEqual(unreadableResponse);
+  const closed = reportOf({ seen: { account, unreadableResponse } }, settled);
+  expect(closed.objects[0]?.status).not.toHaveProperty("unreadableResponse", unreadableResponse);
+  expect(closed.state?.unreadableResponse).toBeUndefined();
+});
+
+test("the last attempt is the last one that was closed", () => {
+  const lastAttemptId = (seen: Partial<AccountSnapshot>) => {
+    const stored = { attempt: { id: "a-2", startTime: now }, lastAttemptId: "a-1" };
+    const object = serviceAccount({ status: stored });
+    return reportOf({ seen: { object, ...seen } }, waits).objects[0]?.status;
+  };
+  expect(lastAttemptId({ attempt })).toMatchObject({ lastAttemptId: "a-1" });
+  expect(lastAttemptId({ account })).toMatchObject({ lastAttemptId: "a-2" });
+});
+
+const lastRead = { consoleURL: undefined, generation: 1, keyRequests: [], finding: undefined };
+const readBefore = {
+  lastRead: { ...lastRead, saId: "sa-1", startTime: NOW - MINUTE, nextTime: NOW },
+};
+
+test.each<[string, Given, Outcome, number | undefined]>([
+  ["a second from now at the soonest", { seen: { account }, state: readBefore }, settled, 1_000],
+  ["at no time of its own before the first read", { seen: { account } }, suspended, undefined],
+  [
+    "at the usual time for an account that it has not found",
+    { done: { lookTime: NOW } },
+    waits,
+    285_000,
+  ],
+])("the next run is %s", (_, given, outcome, afterMs) => {
+  expect(reportOf(given, outcome).requeueAfterMs).toBe(afterMs);
 });
 
 test("the answer of a creation is kept until the status names the account", () => {
@@ -183,11 +254,28 @@ test.each<[string, Partial<AccountSnapshot>, string]>([
   expect(`${state} ${reason}`).toBe(said);
 });
 
+test("only a suspended run reports the object as suspended", () => {
+  const [object] = reportOf({ seen: { account } }, settled).objects;
+  expect(object?.suspended).toBe(false);
+});
+
 test("a deletion says what it waits for even while it is suspended", () => {
   const seen = { object: deleted, account, users: ["ApiKey key"] };
   const waiting = { ...reconciling("Suspended", "suspended"), kind: "Waiting" } as const;
   const [object] = reportOf({ seen, spec: { suspend: true } }, waiting).objects;
   expect(object?.readiness).toMatchObject({ state: "Reconciling", reason: "InUse" });
+});
+
+const down = { state: "Reconciling", reason: "Unavailable", message: "down" } as const;
+const failed = { kind: "Failed", error: new Error("down"), readiness: down } as const;
+
+test.each<[string, AccountSnapshot["object"], Outcome, boolean | undefined]>([
+  ["of no object that is not being deleted", serviceAccount(), waits, undefined],
+  ["as before after a failed run", deleted, failed, undefined],
+  ["not if nothing has failed", deleted, waits, false],
+])("a cleanup is blocked: %s", (_, object, outcome, isBlocked) => {
+  const [reported] = reportOf({ seen: { object, account } }, outcome).objects;
+  expect(reported?.isCleanupBlocked).toBe(isBlocked);
 });
 
 test("a cleanup is blocked from its first failure until something else holds it up", () => {

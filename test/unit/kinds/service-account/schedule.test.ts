@@ -97,6 +97,27 @@ describe("accounts are read", () => {
   });
 });
 
+test.each<[string, Partial<AccountSnapshot>, Partial<AccountRead> | undefined, number]>([
+  ["at once after a start", {}, undefined, NOW],
+  ["by schedule", {}, {}, NOW + 5 * MINUTE],
+  [
+    "30 seconds after a read that came before a key",
+    { unlistedKeyTime: NOW },
+    {},
+    NOW + MINUTE / 2,
+  ],
+  ["a minute after an unknown outcome", { keyRecoveryTime: NOW }, {}, NOW + MINUTE],
+  [
+    "by schedule, if that is sooner than for all other reasons",
+    { unlistedKeyTime: NOW, keyRecoveryTime: NOW },
+    { nextTime: NOW + 20 * SECOND },
+    NOW + 20 * SECOND,
+  ],
+])("an account is read %s", (_, seen, read, time) => {
+  const lastRead = read && ({ startTime: NOW, nextTime: NOW + 5 * MINUTE, ...read } as AccountRead);
+  expect(nextReadTime(snapshotOf({ state: { lastRead }, ...seen }), NOW)).toBe(time);
+});
+
 describe("after the clock was set back", () => {
   test("an account is read at once", () => {
     const lastRead = { startTime: NOW + DAY, nextTime: NOW + DAY + 5 * MINUTE } as AccountRead;
