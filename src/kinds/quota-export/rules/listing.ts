@@ -27,8 +27,7 @@ export function summarize(quotas: readonly Quota[]): Summary {
 
 /** The first `max` characters, without half a character at the end, which is not valid in JSON. */
 export function cut(text: string, max: number): string {
-  const kept = text.length <= max ? text : text.slice(0, max);
-  return kept.toWellFormed();
+  return text.slice(0, max).toWellFormed();
 }
 
 function toEntry(quota: Quota): Entry {

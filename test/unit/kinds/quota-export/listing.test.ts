@@ -20,7 +20,13 @@ test("shows the first hundred by name and counts them all", () => {
   ).reverse();
   const { total, quotas: shown, truncated } = summarize(quotas);
   expect({ total, truncated }).toEqual({ total: 101, truncated: true });
-  expect(shown).toHaveLength(100);
+  expect(shown.map(({ name }) => name)).toEqual(
+    quotas
+      .map(({ name }) => name)
+      .reverse()
+      .slice(0, 100),
+  );
+  expect(shown[1]?.status).toBe("Active");
   expect(shown[0]).toEqual({
     name: "q000",
     namespace: "team-a",
@@ -28,6 +34,12 @@ test("shows the first hundred by name and counts them all", () => {
     limit: "",
     creationTime: "2026-01-01T00:00:00Z",
   });
+});
+
+test("orders quotas of one name by namespace", () => {
+  const listed = ["c", "a", "b", "a"].map((namespace) => quota("q", { namespace }));
+  const { quotas } = summarize(listed);
+  expect(quotas.map(({ namespace }) => namespace)).toEqual(["a", "a", "b", "c"]);
 });
 
 test("any listing gives a status that the schema takes and JSON carries unchanged", () => {

@@ -1,86 +1,204 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ApiKey } from "../../../../src/api/api-key.ts";
 import type { ConnectionRef } from "../../../../src/api/fields.ts";
 import { API_VERSION } from "../../../../src/api/meta.ts";
 import type { ServiceAccount } from "../../../../src/api/service-account.ts";
+import { IamError } from "../../../../src/console/errors.ts";
 import { ALL_RIGHTS } from "../../../../src/kinds/connection/rules/effective-grant.ts";
 import { chooseCredential } from "../../../../src/kinds/quota-export/rules/credential.ts";
+import { explainDenial } from "../../../../src/kinds/quota-export/rules/denial.ts";
 import { next } from "../../../../src/kinds/quota-export/rules/next.ts";
 import { report } from "../../../../src/kinds/quota-export/rules/report.ts";
 
 const CONNECTION = { kind: "ClusterConnection", name: "default" } as const;
 
-/** An export of cluster 7 with the connection's login, in a namespace that may export these clusters. */
-function stepWith(quotaExports: readonly number[]) {
+const login = { kind: "Bearer" };
+const granting = (quotaExports: unknown) => ({
+  connection: { ok: true, access: { grant: { ...ALL_RIGHTS, quotaExports } } },
+});
+const waiting = (kind: string) => ({ credential: { kind, message: "why" } });
+const rested = { state: { generation: 1, request: undefined, notBefore: 5_000 } };
+const refusal = { state: "Stalled", reason: "Denied", message: "no" };
+
+/** An export of cluster 7 with the connection's login, once a minute. */
+function stepOf(seen: object, done: object = {}) {
   const snapshot = {
     object: { metadata: { uid: "uid", generation: 1 } },
     spec: { clusterId: 7 },
     intervalMs: 60_000,
-    connection: { ok: true, access: { grant: { ...ALL_RIGHTS, quotaExports } } },
-    credential: { kind: "Bearer" },
+    rights: "some",
+    credential: login,
+    ...granting([7]),
+    ...seen,
   };
-  return next({ snapshot: snapshot as never, done: {} }, { now: 0, monotonic: 0 } as never);
+  return next({ snapshot: snapshot as never, done }, { now: 0, monotonic: 0 } as never);
 }
 
-test("quotas are listed with the connection's login only if a grant names the cluster", () => {
-  expect(stepWith([7]).kind).toBe("ListQuotas");
-  expect(stepWith([8])).toMatchObject({ kind: "Waiting", reason: "QuotaExportNotGranted" });
+test.each<[string, object, object, object?]>([
+  ["with the login, if a grant names the cluster", {}, { kind: "ListQuotas" }],
+  ["with the login, if any cluster is granted", granting("Any"), { kind: "ListQuotas" }],
+  ["not with the login, if no grant names it", granting([8]), { reason: "QuotaExportNotGranted" }],
+  [
+    "with a key, whatever is granted",
+    { ...granting([]), credential: { kind: "Key" } },
+    { kind: "ListQuotas" },
+  ],
+  ["not with a key of another connection", waiting("Mismatch"), { reason: "ConnectionMismatch" }],
+  ["not before the ApiKey has a key", waiting("Waiting"), { reason: "WaitingForApiKey" }],
+  ["not before the time has come", rested, { kind: "Settled", afterMs: 5_000 }],
+  [
+    "once in a run, even if that took longer than the interval",
+    {},
+    { kind: "Settled" },
+    { quotas: [], startedAt: -90_000 },
+  ],
+  [
+    "again after the pause of a rejection",
+    {},
+    { kind: "Waiting", reason: "Denied", afterMs: 60_000 },
+    { refusal: { ...refusal, pauseMs: 1_000 }, startedAt: 0 },
+  ],
+])("quotas are listed %s", (_, seen, step, done) => {
+  expect(stepOf(seen, done)).toMatchObject(step);
 });
 
-test("an ApiKey without a key yet is waited for", () => {
+test("a rejection without a pause waits for a change", () => {
+  expect(stepOf({}, { refusal })).toEqual({ kind: "Waiting", ...refusal });
+});
+
+describe("the credential", () => {
   const object = (kind: string, name: string, rest: object) => ({
     apiVersion: API_VERSION,
     kind,
     metadata: { name, namespace: "team-a", uid: name, resourceVersion: "1" },
     ...rest,
   });
-  const spec = { serviceAccountRef: { name: "ci-bot" } };
-  const account = object("ServiceAccount", "ci-bot", { spec: {} }) as unknown as ServiceAccount;
-  const choose = (status: object) =>
-    chooseCredential(
-      "ci",
-      CONNECTION,
-      object("ApiKey", "ci", { spec, status }) as unknown as ApiKey,
-      () => account,
-    );
-  expect(choose({})).toEqual({ kind: "Waiting", message: "ApiKey ci does not have a key yet." });
-  expect(choose({ current: { keyId: "key-1" } }).kind).toBe("Key");
-});
-
-test("a key is sent only over the connection of the account that it belongs to", () => {
-  const object = (kind: string, name: string, rest: object) => ({
-    apiVersion: API_VERSION,
-    kind,
-    metadata: { name, namespace: "team-a", uid: name, resourceVersion: "1" },
-    ...rest,
-  });
-  const elsewhere = { connectionRef: { kind: "Connection", name: "elsewhere" } };
+  const of = (kind: string) => ({ spec: { connectionRef: { kind, name: "elsewhere" } } });
   const accounts: Readonly<Record<string, object>> = {
     former: object("ServiceAccount", "former", { spec: {}, status: { saId: "sa-1" } }),
-    next: object("ServiceAccount", "next", { spec: elsewhere, status: { saId: "sa-2" } }),
+    next: object("ServiceAccount", "next", of("Connection")),
+    invalid: object("ServiceAccount", "invalid", { spec: { name: 1 } }),
   };
-  const spec = { serviceAccountRef: { name: "next" } };
-  const choose = (current: object, connection: ConnectionRef = CONNECTION) =>
+  const apiKey = (name: string, current?: object) =>
+    object("ApiKey", "ci", {
+      spec: { serviceAccountRef: { name } },
+      status: current && { current },
+    });
+  const choose = (key: object | undefined, connection: ConnectionRef = CONNECTION) =>
     chooseCredential(
       "ci",
       connection,
-      object("ApiKey", "ci", { spec, status: { current } }) as unknown as ApiKey,
+      key as unknown as ApiKey,
       (name) => accounts[name] as unknown as ServiceAccount,
-    ).kind;
-  const key = { keyId: "key-1", serviceAccount: "former", saId: "sa-1" };
-  expect(choose(key)).toBe("Key");
-  expect(choose(key, { kind: "Connection", name: "elsewhere" })).toBe("Mismatch");
-  expect(choose({ ...key, saId: "sa-9" })).toBe("Waiting");
+    );
+  const current = { keyId: "key-1", serviceAccount: "former", saId: "sa-1" };
+  const elsewhere = { kind: "Connection", name: "elsewhere" } as const;
+
+  test("is the connection's login without an ApiKey", () => {
+    expect(chooseCredential(undefined, CONNECTION, undefined, () => undefined).kind).toBe("Bearer");
+  });
+
+  test.each<[string, object | undefined, string]>([
+    ["that does not exist", undefined, "ApiKey ci does not exist."],
+    ["with an invalid spec", object("ApiKey", "ci", { spec: {} }), "The spec of ApiKey ci"],
+    ["of no account", apiKey("none"), "ServiceAccount none of ApiKey ci is missing"],
+    ["of an invalid account", apiKey("invalid"), "ServiceAccount invalid of ApiKey ci"],
+    ["without a key yet", apiKey("former"), "ApiKey ci does not have a key yet."],
+    [
+      "with a key of a former account",
+      apiKey("former", { ...current, saId: "sa-9" }),
+      "belongs to account sa-9",
+    ],
+  ])("is waited for if it is an ApiKey %s", (_, key, message) => {
+    expect(choose(key)).toEqual({ kind: "Waiting", message: expect.stringContaining(message) });
+  });
+
+  test.each<[string, object, ConnectionRef, string]>([
+    ["over its connection", apiKey("next", current), CONNECTION, "Key"],
+    ["if its account is known by name only", apiKey("former", { keyId: "k" }), CONNECTION, "Key"],
+    ["not over the connection of the next account", apiKey("next", current), elsewhere, "Mismatch"],
+    [
+      "not over a connection of the same kind",
+      apiKey("former", current),
+      { ...CONNECTION, name: "elsewhere" },
+      "Mismatch",
+    ],
+    [
+      "not over a connection of the same name",
+      apiKey("former", current),
+      { ...CONNECTION, kind: "Connection" },
+      "Mismatch",
+    ],
+  ])("is a key, sent %s", (_, key, connection, kind) => {
+    expect(choose(key, connection).kind).toBe(kind);
+  });
 });
 
-test.each([
-  ["a whole listing handles it", { quotas: [] }, "now"],
-  ["an export that waits handles it too", {}, "now"],
-])("a request: %s", (_, done, handled) => {
-  const object = { metadata: { uid: "uid", generation: 1 }, status: {} };
-  const waiting = { kind: "Waiting", state: "Reconciling", reason: "Denied", message: "no" };
+const settled = { kind: "Settled" };
+const suspended = { kind: "Suspended" };
+const held = { kind: "Waiting", state: "Reconciling", reason: "Denied", message: "no" };
+const failed = { kind: "Failed", error: new Error("no"), readiness: refusal };
+
+function reportOf(done: object, outcome: object, status: object = {}) {
+  const object = { metadata: { uid: "uid", generation: 1 }, status };
   const snapshot = { object, request: "now", spec: { clusterId: 7 }, intervalMs: 60_000 };
   const at = { now: 0, monotonic: 0, fraction: 0 };
-  const made = report({ snapshot, done } as never, waiting as never, at);
-  expect(made.objects[0]?.handledRequest).toBe(handled);
+  return report({ snapshot, done } as never, outcome as never, at).objects[0];
+}
+
+test.each<[string, object, object, string | undefined]>([
+  ["a whole listing handles it", { quotas: [] }, settled, "now"],
+  ["an export that waits handles it too", {}, held, "now"],
+  ["so does one that is suspended", {}, suspended, "now"],
+  ["a run that fails does not", {}, failed, undefined],
+])("a request: %s", (_, done, outcome, handled) => {
+  expect(reportOf(done, outcome)?.handledRequest).toBe(handled);
+});
+
+const listedBefore = { lastSuccessTime: "then", total: 3 };
+
+test.each<[string, object, object, object, string]>([
+  ["before the first listing", {}, suspended, {}, "Stalled Suspended"],
+  ["suspended with a listing", {}, suspended, listedBefore, "Ready Listed"],
+  ["waiting with a listing", {}, held, listedBefore, "Reconciling Denied"],
+  ["after a listing", { quotas: [] }, settled, {}, "Ready Listed"],
+  ["after a listing with too many", { quotas: [], omitted: 2 }, settled, {}, "Ready TooManySeries"],
+])("an export %s says so", (_, done, outcome, status, said) => {
+  const { state, reason } = reportOf(done, outcome, status)?.readiness ?? {};
+  expect(`${state} ${reason}`).toBe(said);
+});
+
+test("the status shows a listing until the next one", () => {
+  expect(reportOf({ quotas: [] }, settled, listedBefore)?.status).toEqual({
+    lastSuccessTime: "1970-01-01T00:00:00Z",
+    total: 0,
+    quotas: [],
+    truncated: false,
+  });
+  expect(reportOf({}, held, listedBefore)?.status).toEqual(listedBefore);
+});
+
+describe("a denied listing", () => {
+  const error = new IamError("PermissionDenied", "no", { operation: "listResourceQuotas" });
+  const explain = (status?: object) => {
+    const credential = { kind: "Key", apiKey: { status: { current: { keyId: "k-1" } } } };
+    return explainDenial(error, { ...credential, account: { status } } as never);
+  };
+  const check = "2. Check that one of them";
+
+  test.each<[string, object | undefined, string, boolean]>([
+    ["an account that is not synced", { saId: "sa-1" }, "account sa-1 is not known", true],
+    ["no policy", { bindings: { policyCount: 0 } }, "1. No policy is bound", false],
+    ["policies", { bindings: { policyCount: 2 } }, "has 2 policies bound", true],
+  ])("names each possible cause, with %s", (_, status, first, checks) => {
+    const text = explain(status);
+    expect(text).toContain(first);
+    expect(text.includes(check)).toBe(checks);
+    expect(text).toContain("3. Key k-1 was issued for that account.");
+    expect(text).toContain("4. This call ignores the partition header.");
+  });
+
+  test("asks for a policy of the connection's user, if its login was denied", () => {
+    expect(explainDenial(error, { kind: "Bearer" })).toContain("The connection's user needs");
+  });
 });
