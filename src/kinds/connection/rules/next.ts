@@ -49,8 +49,7 @@ export function nextOfDeletion(
 
 /** Probes only during an outage and after an accepted login. A failed login has already called the console. */
 function probe({ snapshot, done }: Progress<ConnectionKind>): ConnectionAction | undefined {
-  const { outage, session } = snapshot;
-  if (outage === undefined || session === undefined || done.hasProbed) return undefined;
+  if (snapshot.outage === undefined || done.hasProbed) return undefined;
   return done.login?.kind === "Accepted" ? { kind: "Probe" } : undefined;
 }
 

@@ -8,6 +8,7 @@ const deletionTimestamp = "2026-01-01T00:00:00Z";
 const deleted = { ...object, metadata: { ...object.metadata, deletionTimestamp } };
 const refusal = { at: NOW, count: 1, until: NOW + 1_000, message: "no" };
 const refused = { session: { ...session, usable: false, refusal } };
+const acceptedSince = { session: { ...session, refusal } };
 const rested = { session: { ...session, usable: false, refusal: { ...refusal, until: NOW } } };
 const setBack = {
   session: {
@@ -37,6 +38,7 @@ test.each<[string, Partial<ConnectionSnapshot>, string]>([
   ["a connection that was created again", openedFor({ uid: "u0" }), "OpenSession Recreated"],
   ["a request", { request: "x" }, "OpenSession Requested"],
   ["a refused login rests for its pause", refused, "Waiting Stalled LoginFailed"],
+  ["an earlier refusal does not stop a usable login", acceptedSince, "Authenticate"],
   ["it is tried after its pause", rested, "Authenticate"],
   ["it is tried after the clock was set back", setBack, "Authenticate"],
   ["credentials that were taken away are not used", withoutSecret, "CloseSession"],
@@ -46,6 +48,11 @@ test.each<[string, Partial<ConnectionSnapshot>, string]>([
   ["a certificate without its key", invalid, "Waiting Stalled CertificateInvalid"],
   ["an invalid spec ends the session", invalidSpec, "CloseSession"],
   ["a deleted connection in use works on", inUse, "Authenticate"],
+  [
+    "even if its Secret is gone: the cleanup of other objects needs its login",
+    { ...withoutSecret, ...inUse },
+    "Waiting Reconciling InUse",
+  ],
   ["the session of an unused one is closed", { object: deleted }, "CloseSession"],
   ["an unused one is released", { object: deleted, session: undefined }, "Released"],
 ])("%s", (_, changes, step) => {

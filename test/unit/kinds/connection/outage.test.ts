@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { clientSettings } from "../../../../src/connections/client-settings.ts";
 import type { IamClient } from "../../../../src/console/client/client.ts";
+import { IamError } from "../../../../src/console/errors.ts";
 import { observe } from "../../../../src/kinds/connection/observe.ts";
 import { authentication } from "../../../../src/kinds/connection/rules/authentication.ts";
 import { next } from "../../../../src/kinds/connection/rules/next.ts";
@@ -113,6 +114,9 @@ describe("a connection during an outage", () => {
       reason: "ConsoleUnavailable",
     });
     expect(next({ snapshot: seen(undefined), done: accepted }, at).kind).toBe("Settled");
+    const error = new IamError("Unavailable", "no", { operation: "login" });
+    const login = { kind: "Failed", reason: "ConsoleUnavailable", error } as const;
+    expect(next({ snapshot: seen(3), done: { login } }, at).kind).toBe("Waiting");
   });
 
   test("says since when, and how many objects wait, with one event; and is Ready again", () => {
@@ -125,6 +129,18 @@ describe("a connection during an outage", () => {
       "The console at https://console.example.com has not answered since 2025-12-31T23:59:00Z (503); at least 2 objects wait for it. Calls are repeated until it answers.",
     );
     expect(reportOf(seen(undefined), accepted).objects[0]?.readiness.state).toBe("Ready");
+  });
+
+  test.each([
+    [0, "0 objects wait"],
+    [1, "1 object waits"],
+    [2, "2 objects wait"],
+    [3, "at least 2 objects wait"],
+    [7, "at least 5 objects wait"],
+    [19, "at least 10 objects wait"],
+    [5_000, "at least 5000 objects wait"],
+  ])("says of %d waiting objects: %s", (waiting, text) => {
+    expect(authentication(seen(waiting), accepted.login).message).toContain(`; ${text} for it.`);
   });
 
   test("says the same until the number has about doubled", () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { findCondition } from "../../../../src/api/conditions.ts";
 import { IamError, type IamErrorCode } from "../../../../src/console/errors.ts";
+import { authentication } from "../../../../src/kinds/connection/rules/authentication.ts";
 import { loginReason } from "../../../../src/kinds/connection/rules/login-reason.ts";
 import { next } from "../../../../src/kinds/connection/rules/next.ts";
 import { report } from "../../../../src/kinds/connection/rules/report.ts";
@@ -61,9 +62,12 @@ test.each<[IamErrorCode, string, string, string]>([
 });
 
 test.each<[string, IamErrorCode, number | undefined, boolean]>([
+  ["400", "Unauthenticated", 400, false],
   ["401", "Unauthenticated", 401, false],
   ["403", "Unauthenticated", 403, false],
+  ["409", "Unauthenticated", 409, false],
   ["422", "Unauthenticated", 422, false],
+  ["423", "Unauthenticated", 423, false],
   ["200 without a token", "Unauthenticated", 200, true],
   ["a redirect", "Unauthenticated", 302, true],
   ["a body that is too large", "Unauthenticated", undefined, true],
@@ -139,6 +143,23 @@ test("a clock that is set is reported, and an old login is not dated", () => {
   expect(after).not.toHaveProperty("lastAuthenticationTime");
 });
 
+test("the clock's difference stays until it is seen again", () => {
+  const status = { users: 1, clockSkewSeconds: 60 };
+  const { status: after } = reported(accepted, { object: { ...snapshot.object, status } });
+  expect(after).toMatchObject({ clockSkewSeconds: 60 });
+});
+
+const refusal = { at: NOW, count: 1, until: NOW + MINUTE, message: "no" };
+
+test.each<[string, boolean, Login | undefined, string]>([
+  ["after a refusal, until the next login", false, undefined, "LoginFailed"],
+  ["if a login was accepted since", true, undefined, "Authenticated"],
+  ["if this run's login was accepted", false, accepted, "Authenticated"],
+])("a connection reports %s: usable %s", (_, usable, login, reason) => {
+  const session = { usable, refusal } as unknown as ConnectionSnapshot["session"];
+  expect(authentication({ ...snapshot, session }, login).reason).toBe(reason);
+});
+
 test("clocks that drift apart make one event", () => {
   const first = reported(accepted, { clockSkewSeconds: 400 });
   expect(first.events).toEqual(["Warning ClockSkewed"]);
@@ -155,4 +176,5 @@ test.each([
   const progress = { snapshot: { ...snapshot, session }, done: {} };
   const made = report(clusterConnectionType, progress, { kind: "Suspended" }, at);
   expect(made.objects[0]?.readiness.state).toBe(state);
+  expect(made.objects[0]?.conditions).toEqual([]);
 });
