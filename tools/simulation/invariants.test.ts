@@ -247,10 +247,14 @@ const byKey: readonly Planting[] = [
   ],
   [
     "S4 caps",
-    "a fourth key alive with one in use",
+    "a third attempt within a day after two lost keys with one in use",
     async (stage) => {
       await delivered(stage);
-      for (const id of ["2", "3", "4"]) await issueAgain(stage, "SecretMissing", id);
+      await stage.pass(HOUR);
+      const lost = { ...stage.current(""), observedTime: stage.time() };
+      const orphaned = ["2", "3"].map((id) => ({ ...lost, keyId: `sak_${id}`, attemptId: id }));
+      stage.status(apiKeyType, "ci", { orphaned });
+      await issueAgain(stage, "RotationDue", "4");
     },
   ],
   [
