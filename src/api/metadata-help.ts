@@ -24,7 +24,7 @@ export const annotationHelp: Readonly<Record<keyof typeof annotations, MetadataH
     setBy: "You",
     on: "all kinds",
     meaning:
-      "Any value except `false`: the operator [plans changes of the object](../kubectl-iam/look-before-you-leap.md) and does not make them.",
+      "Any value except `false`: the operator [plans changes of the object](../kubectl-iam/preview-changes.md) and does not make them.",
   },
   replaces: {
     setBy: "You",
