@@ -116,7 +116,7 @@ function restartTime(
   now: Instant,
 ): Instant | undefined {
   if (type === rolloutType || restartedAt === undefined) return restartedAt;
-  return restartedAt > now + CLOCK_TOLERANCE_MS ? Math.min(replacementTime, now) : restartedAt;
+  return restartedAt > now + CLOCK_TOLERANCE_MS ? replacementTime : restartedAt;
 }
 
 /** A Rollout records only the time of its restart and not the version of the Secret. */

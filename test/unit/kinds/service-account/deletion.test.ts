@@ -187,6 +187,10 @@ describe("policies that the namespace has no right to leave bound", () => {
     expect("only" in step).toBe("only" in expected);
   });
 
+  test("do not end an attempt before its call has timed out", () => {
+    expect(toText(stepOf({ attempt: young, ...ungranted }))).toBe("Waiting CreateOutcomeUnknown");
+  });
+
   test("are named when the account is left", () => {
     const seen = { account, answer, object: bound, ...granted({ retainPolicies: false }) };
     const step = stepOf({ ...seen, spec: retain, done: { cleanedUp: "RetainNotGranted" } });
