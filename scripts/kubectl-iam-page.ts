@@ -7,6 +7,7 @@ import {
   type OptionName,
   options,
 } from "../src/kubectl-iam/cli/options.ts";
+import { code } from "./markdown.ts";
 
 const groups = ["Look", "Act", "Find out", "Console", "Setup"] as const;
 const names = Object.keys(options) as readonly OptionName[];
@@ -36,11 +37,11 @@ export function toKubectlIamPage(): string {
     ...sections,
     "## Options of many commands",
     "### Common",
-    toTable(common),
+    toList(common),
     "### Cluster",
-    toTable(cluster),
+    toList(cluster),
     "### Which console",
-    toTable(ofConsole.filter((name) => !common.includes(name))),
+    toList(ofConsole.filter((name) => !common.includes(name))),
   ];
   return `${parts.join("\n\n")}\n`;
 }
@@ -61,25 +62,22 @@ function toSection(command: CommandSpec): string {
     [summary, ...details].join(" "),
     `\`\`\`sh\n${examples.map((example) => `kubectl iam ${example}`).join("\n")}\n\`\`\``,
     usageLine(command),
-    ...(own.length === 0 ? [] : [toTable(own)]),
+    ...(own.length === 0 ? [] : [toList(own)]),
   ].join("\n\n");
 }
 
 function usageLine(command: CommandSpec): string {
   const shared = command.options.filter((name) => common.includes(name));
-  const links = [
-    ...(shared.length === 0
-      ? []
-      : [`${shared.map((name) => `\`${shortOf(name)}\``).join(", ")} ([common](#common))`]),
+  const also = [
+    ...shared.map((name) => code(shortOf(name))),
     ...(isOfConsole(command) ? ["[which console](#which-console)"] : []),
   ];
-  const also = links.length === 0 ? "" : ` Also: ${links.join("; ")}.`;
-  return `Usage: \`kubectl iam ${command.usage}\`.${also}`;
+  const usage = code(`kubectl iam ${command.usage}`);
+  return also.length === 0 ? `${usage}.` : `${usage}. [Common](#common): ${also.join(", ")}.`;
 }
 
 const shortOf = (name: OptionName) => options[name].flags.split(/[, ]/, 1)[0] ?? name;
 
-function toTable(listed: readonly OptionName[]): string {
-  const rows = listed.map((name) => `| \`${options[name].flags}\` | ${options[name].help} |`);
-  return ["| option | |", "|---|---|", ...rows].join("\n");
+function toList(listed: readonly OptionName[]): string {
+  return listed.map((name) => `- ${code(options[name].flags)}: ${options[name].help}`).join("\n");
 }

@@ -42,7 +42,7 @@ const waitsForConnection: readonly ReasonName[] = [
 const cleanupBlocked: ConditionHelp = {
   type: "CleanupBlocked",
   meaning:
-    "The object is being deleted, and the operator cannot clean up in the console. 10 to 29 minutes after the last transition, it removes the finalizer and reports in an event what is left. Absent otherwise.",
+    "The object is being deleted, and the operator cannot clean up in the console. The deletion ends at its [deadline](../uninstall.md#deadline-of-a-deletion). Absent otherwise.",
   reasons: [],
 };
 
@@ -162,7 +162,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
     {
       type: "IssuanceAllowed",
       meaning:
-        "Nothing that would stop the next key is known. What only the API server knows, such as an admission policy or a quota, is tried by dry runs once a day, before each issue, and with `kubectl iam reconcile`. A limit that ends with time counts only once a key is needed. The reason may also be that of another condition, such as `Suspended`, `PlanOnly`, `InvalidSpec`, `LifetimeNotGranted` or `ServiceAccountNotFound`.",
+        "Nothing that would stop the next key is known. Dry runs find admission policies and quotas once a day, before each issue, and with `kubectl iam reconcile`. A limit that ends with time counts only once a key is needed. The reason can also be that of another condition, such as `Suspended` or `PlanOnly`.",
       reasons: [
         "SecretImmutable",
         "SecretNotKept",

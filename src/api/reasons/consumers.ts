@@ -4,7 +4,7 @@ import type { Reason } from "./reason.ts";
 export const ofConsumers = {
   ConsumersStale: {
     meaning:
-      "Pods still use an older version of the Secret: they read it into environment variables, mount it with `subPath`, or have not received the new files yet. A mounted file follows within about two minutes.",
+      "Pods still use an older version of the Secret: they read it into environment variables, mount it with `subPath`, or wait for the new files, which takes about two minutes.",
     check: "the Pods in the message, and how they use the Secret.",
     fix: "Restart the Pods that the message names, or name their workloads in `spec.rollout`.",
   },

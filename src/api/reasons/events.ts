@@ -4,7 +4,7 @@ import type { Reason } from "./reason.ts";
 export const ofWarnings = {
   KeyOrphaned: {
     meaning:
-      "A key was issued but its secret was lost: the process or the network failed between the console's commit and the operator's write. The key is in `status.orphaned` until a day after it expires, and in the metric `iam_operator_orphaned_keys`.",
+      "A key was issued but its secret was lost: the process or the network failed between the console's commit and the operator's write. The key is in `status.orphaned` until a day after it expires.",
     check: "`kubectl get iamkey NAME -o jsonpath='{.status.orphaned}'`.",
     fix: "Disable or delete that key in the console. See [what cannot be promised](safety.md#what-cannot-be-promised).",
   },
@@ -15,12 +15,12 @@ export const ofWarnings = {
   },
   OrphanedAccount: {
     meaning:
-      "The console lists another account whose description says that it was created for this ServiceAccount, or, if it shows no descriptions, one of the same name: a creation took effect late or twice. `status.orphanedAccounts` names it, with the evidence. Policies are not bound to it, and the operator never uses it.",
+      "A creation took effect late or twice: the console lists another account with the description of this ServiceAccount or, if it shows no descriptions, with its name (`evidence: Name`). `status.orphanedAccounts` names it; the operator never uses it.",
     fix: "Delete the account in the console; with `evidence: Name`, find out first who created it. The status is cleared within an hour, or after `kubectl iam reconcile`.",
   },
   KeysNotRevoked: {
     meaning:
-      "The ApiKey is deleted, and these keys still work until they expire: no call of `extraCalls` revokes keys, or the console did not answer before the [deadline](uninstall.md#deadline-of-a-deletion). If the namespace is deleted too, the event is about the Lease `iam-operator` in the operator's namespace: `kubectl get events -n iam-operator-system`.",
+      "The ApiKey is deleted, and these keys still work until they expire: no call of `extraCalls` revokes keys, or the console did not answer before the [deadline](uninstall.md#deadline-of-a-deletion).",
     fix: "Disable or delete the keys in the console if that matters.",
   },
   UnexpectedKeyForm: {
@@ -30,44 +30,43 @@ export const ofWarnings = {
   },
   LifetimeShortened: {
     meaning:
-      "The console issued a key that expires earlier than `spec.expiresInDays` requests. `status.current.expirationTime` and the renewal go by the console's answer.",
+      "The console issued a key that expires earlier than `spec.expiresInDays` requests. The renewal follows the console's answer.",
     fix: "Ask the console's administrator for the maximum lifetime of keys, and set `spec.expiresInDays` accordingly.",
   },
   KeyReissued: {
     meaning:
-      "The console answered a call that issues a key with the ID of a key that this ApiKey already has, and a new secret. The operator tries the new pair and delivers it; the earlier secret probably no longer works.",
+      "The console answered a call that issues a key with the ID of a key that this ApiKey already has, and a new secret. The operator delivers the new pair; the earlier secret probably no longer works.",
     fix: "Tell the console's administrator. If consumers of the earlier pair fail, restart them.",
   },
   CleanupIncomplete: {
     meaning:
-      "The deletion of a ServiceAccount gave up at its [deadline](uninstall.md#deadline-of-a-deletion); or its status does not name an account, and the console has an account of that name with an unknown owner. The message names the objects that stay in the console. If the namespace is deleted too, the event is about the Lease `iam-operator` in the operator's namespace.",
+      "The deletion of a ServiceAccount gave up at its [deadline](uninstall.md#deadline-of-a-deletion); or its status does not name an account, and the console has an account of that name with an unknown owner. The message names what stays in the console.",
     fix: "Clean up in the console.",
   },
   OutcomeUnconfirmed: {
     meaning:
-      "The console answered a call that unbinds policies, revokes a key or deletes an account with success, and its answers do not show whether that took effect: its answer about bound policies cannot be read, it does not list keys or their states, or its accounts cannot be listed.",
+      "The console answered a call that unbinds policies, revokes a key or deletes an account with success, and its answers do not show whether that took effect.",
     fix: "Check in the console what the event names.",
   },
   PoliciesNotRevoked: {
     meaning:
-      "A PolicyBinding is deleted and its policies are still bound: its deletion policy retained them, or the console did not accept the change before the [deadline](uninstall.md#deadline-of-a-deletion). In the second case the ServiceAccount lists them in `status.bindings.unrevokedPolicyIds`, and the operator unbinds them when the console accepts it, unless a PolicyBinding declares them again.",
+      "A PolicyBinding is deleted and its policies are still bound: its deletion policy retained them, or the console did not accept the change before the [deadline](uninstall.md#deadline-of-a-deletion). Policies in `status.bindings.unrevokedPolicyIds` of the ServiceAccount are unbound when the console accepts it, unless a PolicyBinding declares them again.",
     fix: "If the ServiceAccount does not list the policies, unbind them in the console, or create a PolicyBinding again.",
   },
   GrantRemoved: {
     meaning:
-      "The connection's grants no longer match the namespace. The policies in the event will be unbound at the time in the event, after `withdrawalGracePeriod` of the connection. The conditions of the PolicyBindings report the same.",
+      "The connection's grants no longer match the namespace. The policies in the event will be unbound at the time in the event, after `withdrawalGracePeriod` of the connection.",
     check: "`spec.grants` of the ClusterConnection, and the labels of the namespace.",
     fix: "If this is a mistake, restore the grant or the label before that time; then no policy is unbound.",
   },
   RetainNotGranted: {
     meaning:
-      "A deleted object asked to leave policies bound: `deletionPolicy: Retain`, or `spec.suspend` of a PolicyBinding. The grant does not have `retainPolicies: true`, so the policies that the operator had bound were unbound. Policies that were bound outside the operator stay.",
+      "A deleted object asked to leave policies bound, by `deletionPolicy: Retain` or `spec.suspend` of a PolicyBinding. The grant does not have `retainPolicies: true`, so the policies that the operator had bound were unbound.",
     fix: "If the policies are still needed, create a PolicyBinding again, or ask for a grant with `retainPolicies: true`.",
   },
   PoliciesReappeared: {
     meaning:
-      "A `syncBindings` call without a usable response took effect late, and bound policies again that had been withdrawn since. The operator unbound them after a few seconds. The metric `iam_operator_reappeared_policies_total` counts them.",
-    check: "the event, for the policies and the account.",
+      "A `syncBindings` call without a usable response took effect late, and bound policies again that had been withdrawn since. The operator unbound them after a few seconds.",
     fix: "Find the proxy or queue that delays calls between the operator and the console.",
   },
   ForeignPoliciesFound: {
@@ -82,7 +81,7 @@ export const ofWarnings = {
   },
   DriftCorrected: {
     meaning:
-      "The policies bound in the console differed from the declared policies, and the operator bound the declared ones again. The metric `iam_operator_drift_corrections_total` counts this.",
+      "The policies bound in the console differed from the declared policies, and the operator bound the declared ones again.",
     fix: "Find out who changed the policies in the console; declare policies in PolicyBindings.",
   },
 } as const satisfies Record<string, Reason>;

@@ -63,7 +63,7 @@ export const ofConsoleCalls = {
   },
   ChangeNotApplied: {
     meaning:
-      "The console, or a gateway before it, answered a call that changes something with success, and reads up to four seconds later show that nothing changed. The operator believes the reads and repeats the call.",
+      "The console, or a gateway before it, answered a call that changes something with success, and reads up to four seconds later show no change. The operator believes the reads and repeats the call.",
     check:
       "the message, for the call; the logs of the gateways between the operator and the console, for a block page or a maintenance page with status 200.",
     fix: "Let the gateway pass the call to the console, or let it answer with an error status. Until then, make the change in the console.",

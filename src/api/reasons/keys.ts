@@ -103,15 +103,14 @@ export const ofKeys = {
   },
   IssuanceFailing: {
     meaning:
-      "The console gave no usable response to two or more attempts to issue a key, and its lists show that no key was issued. Each attempt may still lead to a key later, so the operator waits before the next attempt: 20 seconds, doubling to 5 minutes.",
-    check: "the events `AttemptClosed` of the ApiKey, and the gateways before the console.",
+      "The console gave no usable response to two or more attempts to issue a key, and its lists show no key. Each attempt may still lead to a key later, so the operator waits 20 seconds, doubling to 5 minutes.",
+    check: "the events `AttemptClosed` of the ApiKey.",
     fix: "Wait until the console answers issueKey; check the gateways before it. To try at once, request a rotation: `kubectl iam rotate`.",
   },
   TooManyOrphanedKeys: {
     meaning:
       "A rotation is due, but two or more keys were lost since the key in use was issued, so the operator tries one key a day. The key in use works meanwhile, and shortly before it expires this limit ends. A workload without a usable key still gets another key.",
-    check:
-      "`status.orphaned`, and the events `KeyOrphaned`: why are responses of the console lost?",
+    check: "`status.orphaned`: why are responses of the console lost?",
     fix: "Wait until the time in the message, or request a rotation: `kubectl iam rotate`.",
   },
   TooManyListedKeys: {
@@ -148,7 +147,7 @@ export const ofKeys = {
   },
   PermissionsMissing: {
     meaning:
-      "`spec.serviceAccountRef` names another ServiceAccount, and a key of its account would take permissions from the consumers. They keep the key in use until the policies of the new account are bound.",
+      "`spec.serviceAccountRef` names another ServiceAccount, and a key of its account would take permissions from the consumers. They keep the key in use until the new account's policies are bound.",
     check: "the PolicyBindings and `spec.access` of the new ServiceAccount.",
     fix: "Create PolicyBindings for the new ServiceAccount, and wait until they are Ready. To stay with the earlier account, change `spec.serviceAccountRef` back.",
   },

@@ -40,7 +40,7 @@ export const ofPolicies = {
   },
   SyncUnconfirmed: {
     meaning:
-      "The console accepted the list of policies, and its answer about bound policies cannot be read: whether they are bound is unknown. Of a ServiceAccount with `access: Revoked`: the console accepted an empty list, and whether policies are still bound is unknown.",
+      "The console accepted the list of policies, or an empty list for `access: Revoked`, and its answer about bound policies cannot be read: what is bound is unknown.",
     check: "the account's policies in the console.",
     fix: "Tell the console's administrator: the operator needs a readable answer of the call that lists the bindings of a target.",
   },

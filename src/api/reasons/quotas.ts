@@ -12,7 +12,7 @@ export const ofQuotas = {
   },
   TooManySeries: {
     meaning:
-      "The listing is complete and `status` is up to date, but the number of metric series is limited for one export and for all exports together. The message and the metric `iam_operator_resourcequota_export_omitted` give the number of quotas without metrics.",
+      "The listing is complete, but the number of metric series is limited for one export and for all together. The message and the metric `iam_operator_resourcequota_export_omitted` count the quotas without metrics.",
     fix: "Filter by `spec.namespaces` or `spec.filterNames`, or raise `quotaExports.maxSeriesPerExport` or `quotaExports.maxSeries` of the chart together with the operator's memory.",
   },
   ConnectionMismatch: {

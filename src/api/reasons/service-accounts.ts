@@ -32,7 +32,7 @@ export const ofServiceAccounts = {
   },
   CreateOutcomeUnknown: {
     meaning:
-      "The console did not answer the creation. The operator first finds out whether the account exists.",
+      "The console did not answer the creation. The operator finds out whether the account exists before it creates one.",
     check: "the message; it says if the console does not allow listing accounts.",
     fix: "Wait. If accounts cannot be listed, search the console for the account (its description names the object), then create the object again, with `spec.saId` if the account exists.",
   },
