@@ -8,8 +8,17 @@ import {
 } from "../../../src/consumers/rules/decide.ts";
 import { digestPod, type PodDigest } from "../../../src/consumers/rules/pod-digest.ts";
 import { nextCountMs } from "../../../src/consumers/rules/schedule.ts";
-import type { WorkloadDigest } from "../../../src/consumers/rules/workload-digest.ts";
-import { type Pod, rolloutType, workloadTypes } from "../../../src/kube/resource-types.ts";
+import {
+  digestWorkload,
+  type WorkloadDigest,
+} from "../../../src/consumers/rules/workload-digest.ts";
+import { matchesLabels } from "../../../src/kube/match-labels.ts";
+import {
+  type Container,
+  type Pod,
+  rolloutType,
+  workloadTypes,
+} from "../../../src/kube/resource-types.ts";
 import { DAY, MINUTE, SECOND, toIso8601 } from "../../../src/util/time.ts";
 
 const SWITCH = Date.UTC(2026, 0, 10);
@@ -130,6 +139,23 @@ describe("a Pod is on an older content", () => {
 test("a Pod without Secrets is not kept", () => {
   const metadata = { name: "web" };
   expect(digestPod({ metadata, spec: { containers: [{ name: "app" }], volumes } })).toBeUndefined();
+  expect(digestPod({ metadata })).toBeUndefined();
+});
+
+test("a workload is known by the Secrets that its Pods read only at their start", () => {
+  const readsAtStart = (...containers: Container[]) => {
+    const template = { spec: { containers, volumes } };
+    const stored = { metadata: { name: "api" }, spec: { template } };
+    return digestWorkload(workloadTypes.Deployment, stored).readsAtStart;
+  };
+  expect(readsAtStart({ name: "app", env: variable })).toEqual(["ci"]);
+  expect(readsAtStart({ name: "app", volumeMounts })).toEqual([]);
+});
+
+test("a workload without a spec reads nothing and has no Pods", () => {
+  const digest = digestWorkload(workloadTypes.Deployment, { metadata: { name: "api" } });
+  expect(digest.readsAtStart).toEqual([]);
+  expect(matchesLabels(digest.selector, { app: "api" })).toBe(false);
 });
 
 test("little is kept of a Pod", () => {
@@ -212,6 +238,7 @@ test.each([
   ["just switched: ten seconds", { stale: 1, age: 0 }, 10 * SECOND],
   ["for ten minutes: a minute", { stale: 1, age: 10 * MINUTE }, MINUTE],
   ["for days: ten minutes", { stale: 1, age: 3 * DAY }, 10 * MINUTE],
+  ["a restart is due later", { stale: 1, age: 0, until: DAY }, 10 * SECOND],
   ["a restart is due sooner", { stale: 1, age: DAY, until: 20 * SECOND }, 20 * SECOND],
   ["a restart is overdue: not at once", { stale: 1, age: DAY, until: -MINUTE }, SECOND],
 ])(

@@ -80,7 +80,7 @@ function unavailable(
 function roughly(count: number): string {
   if (count < 3) return `${count}`;
   const power = 10 ** Math.floor(Math.log10(count));
-  const step = [5, 2, 1].find((each) => each * power <= count) ?? 1;
+  const step = [5, 2].find((each) => each * power <= count) ?? 1;
   return `at least ${step * power}`;
 }
 

@@ -4,7 +4,7 @@ import {
   explainAttempt,
   findExisting,
 } from "../../../../src/kinds/service-account/rules/recovery.ts";
-import { attemptId, describeAccount, isOfObject } from "../../../../src/resources/marker.ts";
+import { attemptId, describeAccount } from "../../../../src/resources/marker.ts";
 import { accountName, key } from "./objects.ts";
 
 const desired = {
@@ -106,14 +106,6 @@ test.each<[string, readonly IamServiceAccount[], string]>([
   ["made by hand", [listed("sa-1"), described("sa-2", byHand)], "Unclear sa-1 sa-2"],
 ])("an existing account: %s", (_, listing, expected) => {
   expect(toText(findExisting(listing, desired))).toBe(expected);
-});
-
-test("a marker follows the user's words and names object and attempt", () => {
-  expect(ours).toBe(`builds k8s team-a/ci-bot#${attempt}`);
-  expect(isOfObject(`${ours} and more`, key, "u1")).toBe(false);
-  expect(describeAccount("builds", key, attempt, "blue")).toBe(
-    `builds k8s@blue team-a/ci-bot#${attempt}`,
-  );
 });
 
 describe("an account of a cluster", () => {
