@@ -351,6 +351,18 @@ const byKey: readonly Planting[] = [
       await stage.pass(1.5 * HOUR);
     },
   ],
+  [
+    "L2 forecast",
+    "a renewal that does not come, although nothing is said to stop it",
+    async (stage) => {
+      await delivered(stage);
+      stage.status(apiKeyType, "ci", {
+        renewalTime: stage.time(HOUR),
+        conditions: [isTrue(stage, "Ready"), isTrue(stage, "IssuanceAllowed")],
+      });
+      await stage.pass(1.5 * HOUR);
+    },
+  ],
 ];
 
 const byStatus: readonly Planting[] = [

@@ -81,6 +81,30 @@ export const renewalsAreInTime = everyMinute((world, { calmMs, widestSkew }) => 
   return late && `${placeOf(late)} is Ready with a key that expires within the hour`;
 });
 
+/** Two reads of a Secret, and the calls of an issue. */
+const RENEWAL_MS = 15 * MINUTE;
+
+/** A renewal comes at the time that the status names, unless a condition says what stops it, or a clock contradicts. */
+export const forecastsComeTrue = everyMinute((world, { calmMs, widestSkew }) => {
+  if (calmMs < HOUR || world.hasMeddled || clocksContradict(world)) return undefined;
+  const { now } = world.kernel;
+  const late = apiKeysOf(world).find(({ metadata, spec, status }) => {
+    const { renewalTime, conditions } = status ?? {};
+    const isForecast = conditions?.some(
+      (each) => each.type === "IssuanceAllowed" && each.status === "True",
+    );
+    const isKept = metadata.deletionTimestamp === undefined && spec.suspend !== true;
+    const latest = (parseInstant(renewalTime) ?? now) + RENEWAL_MS + 2 * widestSkew;
+    return isForecast && isKept && now > latest;
+  });
+  return late && `${placeOf(late)} was to be renewed by now, and nothing is said to stop it`;
+});
+
+function clocksContradict({ clockSkews: { operators, kube, iam } }: SimWorld): boolean {
+  const skews = [...operators, kube, iam];
+  return Math.max(...skews) - Math.min(...skews) > RENEWAL_MS;
+}
+
 function isReady({ status }: StoredApiKey): boolean {
   return (
     status?.conditions?.some((each) => each.type === "Ready" && each.status === "True") === true

@@ -6,6 +6,7 @@ import {
   damageIsRepaired,
   deletionsEnd,
   expiredKeysLeave,
+  forecastsComeTrue,
   newsArrive,
   renewalsAreInTime,
 } from "./in-time.ts";
@@ -37,6 +38,7 @@ export const watchers: Readonly<Record<string, CreateWatcher>> = {
   "S17 L2 renewal": renewalsAreInTime,
   "S19 logins": logins,
   "S21 permissions stay": permissionsStay,
+  "L2 forecast": forecastsComeTrue,
   "L4 leader failover": leaderFailover,
   "L5 repair": damageIsRepaired,
   "L6 deletion": deletionsEnd,
