@@ -257,9 +257,10 @@ export const LAYERS: readonly Layer[] = [
   {
     files: "kubectl-iam/**",
     because:
-      "the plugin knows the API, both clients and the utilities, and of the operator only how it plans",
+      "the plugin knows the API, both clients and the utilities, and of the operator only how it plans and judges an account",
     imports: [
       "{api,connections,console,http,kube,util}/**",
+      "accounts/standing.ts",
       "app/version.ts",
       "app/plan/plan-objects.ts",
       "js-yaml",

@@ -1,4 +1,5 @@
 /** Revokes the access of an account, and waits until a read has shown that no policy is bound. */
+import { accountStanding } from "../../accounts/standing.ts";
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { truncateList } from "../../util/truncate-list.ts";
@@ -65,7 +66,14 @@ async function missingOf(
   const bound = listed(boundOf(account));
   const cause = await reportedCauseOfDelay(cluster, account as AnyObject, unseen);
   const left = bound === "" ? "not confirmed yet" : `still bound: ${bound}`;
-  return { ...cause, text: `${left}; ${cause.text}` };
+  const isFinal = cause.isFinal === true && !isUnboundAnyway(account);
+  return { text: `${left}; ${cause.text}`, isFinal };
+}
+
+/** Whether the operator unbinds the policies of the account although the account may not be ready. */
+function isUnboundAnyway(account: ServiceAccount): boolean {
+  const standing = accountStanding(account);
+  return standing === "InCharge" || standing === "NotReady";
 }
 
 function revocationOf({ status }: ServiceAccount): Condition | undefined {

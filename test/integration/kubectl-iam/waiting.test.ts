@@ -119,6 +119,33 @@ describe("of a suspended account", () => {
   });
 });
 
+describe("of an account that is inactive in the console", () => {
+  const setStatus = async (status: "active" | "inactive") => {
+    const { saId = "" } = (await world.get("ServiceAccount", "ci-bot")).status ?? {};
+    Object.assign(world.iam.world.accounts.get(saId) ?? {}, { status });
+    return iam("reconcile iamsa/ci-bot");
+  };
+  afterAll(async () => {
+    await setStatus("active");
+    expect(await iam("restore-access ci-bot --yes")).toMatchObject({ code: 0 });
+  });
+
+  test("revoke-access waits until a read confirms it", async () => {
+    expect((await setStatus("inactive")).output).toContain("ServiceAccountNotActive");
+    expect(await bound()).toHaveLength(2);
+    world.iam.faults.add({
+      operation: "syncBindings",
+      fault: { kind: "Refuse", status: 503 },
+      times: 1,
+    });
+    const { code, output, notes } = await iam("revoke-access ci-bot --yes");
+    expect(notes).not.toMatch(/^error/m);
+    expect(output).toMatch(/^iamsa\/ci-bot: Access is revoked, confirmed by a read/m);
+    expect(code).toBe(0);
+    expect(await bound()).toHaveLength(0);
+  });
+});
+
 describe("without an operator", () => {
   const lease = (renewTime: number) => ({
     metadata: { name: "iam-operator", namespace: world.namespace },
