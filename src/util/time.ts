@@ -9,6 +9,11 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
+/** A number of days, for a message. */
+export function inDays(count: number): string {
+  return `${count} ${count === 1 ? "day" : "days"}`;
+}
+
 /** The clocks that a process can see. */
 export interface SeenClocks {
   /** The process's own. */

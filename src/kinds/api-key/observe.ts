@@ -226,11 +226,12 @@ async function readUsable(
 }
 
 function readyAccount(
-  { status }: ServiceAccount,
+  object: ServiceAccount,
   { session, extraCalls, spec: connection, grant }: ConnectionAccess,
   at: AgreedTime,
   issued: (() => number) | undefined,
 ): Omit<ReadyAccount, "connection"> {
+  const { status } = object;
   const { saId = "", tpn = "", orgId, projectId } = status ?? {};
   return {
     kind: "Ready",
@@ -259,6 +260,7 @@ function readyAccount(
         ? undefined
         : { most: grant.maxIssuesPerDay, count: issued() },
     listsKeys: status?.keyCount !== undefined,
+    isGone: whyKeysFail(object) === "Gone",
     canDisableKeys: extraCalls.has("disableKey"),
     canDeleteKeys: extraCalls.has("deleteKey"),
   };

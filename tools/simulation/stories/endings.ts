@@ -88,6 +88,18 @@ export const endingStories: readonly Story[] = [
     for (const keyId of keys) world.expect(`${keyId} is named`, told.includes(keyId));
     world.expect("the Secret is gone", world.sim.get(secretType, "ci"), undefined);
   }),
+  unready("a deleted ApiKey names no key of an account that is gone", async (world) => {
+    await world.begin();
+    world.happens({ kind: "EndAccounts", how: "Delete" });
+    await world.until(
+      () => world.condition(serviceAccountType, ACCOUNT)?.reason === "ServiceAccountGone",
+    );
+    world.sim.delete(apiKeyType, "ci");
+    await world.pass(5 * MINUTE);
+    world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
+    const isNamed = world.events("ci").some((each) => each.startsWith("KeysNotRevoked"));
+    world.expect("no key is said to work", isNamed, false);
+  }),
   withCalls(
     "an ApiKey whose stored spec is not valid is deleted with its keys, or keeps them as it says",
     async (world) => {

@@ -182,6 +182,8 @@ export interface ReadyAccount {
   readonly namespaceIssues?: { readonly most: number; readonly count: number } | undefined;
   /** Whether the console has ever listed a key of the account. */
   readonly listsKeys?: boolean;
+  /** Whether the console's last answer about the account shows that it does not exist: none of its keys works. */
+  readonly isGone?: boolean;
   readonly canDisableKeys: boolean;
   readonly canDeleteKeys: boolean;
 }

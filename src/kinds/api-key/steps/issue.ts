@@ -20,7 +20,7 @@ import { attemptId, describeKey } from "../../../resources/marker.ts";
 import { apiKeyType } from "../../../resources/resource-types.ts";
 import { intentText } from "../../../resources/stored-intent.ts";
 import { type AgreedTime, certainTime, readTime } from "../../../util/agreed-time.ts";
-import { MINUTE, toIso8601 } from "../../../util/time.ts";
+import { inDays, MINUTE, toIso8601 } from "../../../util/time.ts";
 import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
 import { rehearsed } from "../rules/rehearsal.ts";
 import {
@@ -187,7 +187,7 @@ export function issueKey(
       const { expiresInDays } = spec;
       const pair = { keyId: inventedId(keyText(self)), secret: INVENTED_SECRET };
       const times = { issueTime: clock.now(), expiresInDays, consoleTime: undefined };
-      const message = `Issues a key of service account ${saId} valid for ${expiresInDays} days.`;
+      const message = `Issues a key of service account ${saId} valid for ${inDays(expiresInDays)}.`;
       return {
         answer: status.attempt && heldPair(status.attempt, pair, times),
         line: { call: "issueKey", object: saId, message },

@@ -1,6 +1,6 @@
 /** What the answer of issueKey means for the pair: when it expires, and what the ApiKey's events say about it. Pure. */
 import { type NewKeyPair, SECRET_LENGTH } from "../../../console/model.ts";
-import { DAY, HOUR, type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
+import { DAY, HOUR, type Instant, inDays, MINUTE, toIso8601 } from "../../../util/time.ts";
 import { expiryOf } from "../rules/schedule.ts";
 import type { HeldPair } from "../rules/snapshot.ts";
 import { type IssueAttempt, type KeyStatus, listedKeyIds } from "../rules/status.ts";
@@ -59,7 +59,7 @@ export function notesOn(
   if (expirationTime < expiryOf(issueTime, expiresInDays))
     notes.push({
       reason: "LifetimeShortened",
-      note: `The console's answer shows that key ${keyId} expires at ${toIso8601(expirationTime)}, after ${daysOf(expirationTime - issueTime)} days instead of ${expiresInDays}. The key is renewed accordingly.`,
+      note: `The console's answer shows that key ${keyId} expires at ${toIso8601(expirationTime)}, after ${inDays(daysOf(expirationTime - issueTime))} instead of ${expiresInDays}. The key is renewed accordingly.`,
     });
   if (listedKeyIds(status).includes(keyId))
     notes.push({

@@ -51,6 +51,13 @@ describe("what is said about a new key", () => {
     expect(notes.map(({ reason }) => reason)).toEqual(expected);
   });
 
+  test.each([
+    [DAY, "after 1 day instead of 90"],
+    [DAY / 2, "after 0.5 days instead of 90"],
+  ])("its lifetime of %i ms", (lifetimeMs, expected) => {
+    expect(notesOn(issued({ lifetimeMs }), 90, noKeys)[0]?.note).toContain(expected);
+  });
+
   test("its form", () => {
     const odd = { ...issued({}), keyId: "key-1", secret: new Redacted("short") };
     expect(notesOn(odd, 90, noKeys).map(({ reason }) => reason)).toEqual(["UnexpectedKeyForm"]);

@@ -392,3 +392,15 @@ test("the last event of a deleted ApiKey names the keys that no read has shown a
   const note = expect.stringMatching(/: sak_1, sak_5\.$/);
   expect(released).toMatchObject({ events: [{ reason: "KeysNotRevoked", note }] });
 });
+
+test("the last event of a deleted ApiKey names no key of an account that is known to be gone", () => {
+  const kept = superseded(2, { serviceAccount: "former", saId: "sa-former" });
+  const status = { superseded: [superseded(1), kept] };
+  const accounts = {
+    account: { ...account, isGone: true },
+    otherAccounts: new Map([["sa-former", { ...account, saId: "sa-former" }]]),
+  };
+  const world = snapshot({ ...gone, ...accounts, status });
+  const note = expect.stringMatching(/: sak_2\.$/);
+  expect(nextOfDeletion(progressOf(world), at(), timing)).toMatchObject({ events: [{ note }] });
+});
