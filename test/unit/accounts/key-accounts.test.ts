@@ -42,6 +42,7 @@ test("a key in use of another account moves", () => {
   expect(accountInUse(apiKey({ current: of("former") }))).toBe("former");
   expect(movesTo(apiKey({ current: of("former") }), "bot")).toBe(true);
   expect(movesTo(apiKey({ current: of("former") }), "former")).toBe(false);
+  expect(movesTo(apiKey({ current: of("former") }), "third")).toBe(false);
   expect(movesTo(apiKey({ current: of("bot") }), "bot")).toBe(false);
 });
 
@@ -51,6 +52,7 @@ test.each([
   ["an attempt is open for it", { attempt: of("former") }, "former", "Keys"],
   ["a superseded key works", former("Live"), "former", "SupersededKeys"],
   ["a superseded key may work", former("Unknown"), "former", "SupersededKeys"],
+  ["a superseded key of another account works", former("Live"), "third", undefined],
   ["the superseded key was deleted", former("Deleted"), "former", undefined],
   ["the superseded key has expired", former("Expired"), "former", undefined],
   ["only a lost key belongs to it", { orphaned: [of("former")] }, "former", undefined],

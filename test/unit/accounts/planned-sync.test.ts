@@ -1,15 +1,62 @@
 import { expect, test } from "vitest";
 import { plannedSync } from "../../../src/accounts/planned-sync.ts";
 import type { IamReader } from "../../../src/console/client/reader.ts";
+import { IamError, type IamErrorCode } from "../../../src/console/errors.ts";
 
-test("a plan names the policies that the console does not list", async () => {
-  const console = {
-    listBindings: async () => ({ readable: true, policyIds: ["a"] }),
-    listPolicies: async () => [{ policyId: "b", name: "Bee" }],
-  } as unknown as IamReader;
-  const bindings = { tpn: "tpn:1", orgId: "org-1", policyIds: ["b", "x"] };
-  const { message } = await plannedSync(bindings, console, new AbortController().signal);
-  expect(message).toBe(
-    "Binds b (Bee), x. Unbinds a. The console does not list x among the organization's policies.",
-  );
+type Answer<T> = T | IamErrorCode;
+
+interface Given {
+  readonly policyIds: readonly string[];
+  readonly bound?: Answer<object>;
+  readonly policies?: Answer<readonly object[]>;
+}
+
+const answer = async <T>(of: Answer<T>): Promise<T> => {
+  if (typeof of === "string") throw new IamError(of as IamErrorCode, "no", { operation: "read" });
+  return of;
+};
+
+function plan({ policyIds, bound = readable("a"), policies = named }: Given) {
+  const console = { listBindings: () => answer(bound), listPolicies: () => answer(policies) };
+  const set = { tpn: "tpn:1", orgId: "org-1", policyIds };
+  return plannedSync(set, console as unknown as IamReader, new AbortController().signal);
+}
+
+const readable = (...policyIds: string[]) => ({ readable: true, policyIds });
+const named = [{ policyId: "a" }, { policyId: "b", name: "Bee" }];
+const unreadable = "Unbinds everything else; the bound policies cannot be read.";
+
+test.each<[string, Given, string]>([
+  ["policies to bind and to unbind", { policyIds: ["b"] }, "Binds b (Bee). Unbinds a."],
+  ["policies to bind", { policyIds: ["a", "b"] }, "Binds b (Bee)."],
+  ["policies to unbind", { policyIds: [] }, "Unbinds a."],
+  ["that nothing changes", { policyIds: ["a"] }, "Submits the already bound policies."],
+  [
+    "policies that the console does not list",
+    { policyIds: ["a", "x"] },
+    "Binds x. The console does not list x among the organization's policies.",
+  ],
+  [
+    "only IDs, if policies cannot be listed",
+    { policyIds: ["b"], policies: "PermissionDenied" },
+    "Binds b. Unbinds a.",
+  ],
+  [
+    "that bindings are unreadable",
+    { policyIds: ["a"], bound: { readable: false } },
+    `Binds a. ${unreadable}`,
+  ],
+  [
+    "that they may not be read",
+    { policyIds: ["a"], bound: "PermissionDenied" },
+    `Binds a. ${unreadable}`,
+  ],
+  ["that they were not found", { policyIds: ["a"], bound: "NotFound" }, `Binds a. ${unreadable}`],
+])("a plan names %s", async (_, given, message) => {
+  expect((await plan(given)).message).toBe(message);
+});
+
+test("there is no plan if the console does not answer", async () => {
+  const failed = plan({ policyIds: ["a"], bound: "Unavailable" });
+  await expect(failed).rejects.toMatchObject({ code: "Unavailable" });
 });
