@@ -4,17 +4,17 @@ import type { Reason } from "./reason.ts";
 export const ofAnyObject = {
   InvalidSpec: {
     meaning:
-      "The stored object does not match the schema. This happens after an upgrade, or if the API server cannot check a rule, such as whether a time zone exists.",
-    fix: "Correct the field that the message names. Until then nothing is written for the object; Secrets stay as they are.",
+      "The stored object does not match the schema, after an upgrade or by a rule that the API server cannot check, such as whether a time zone exists.",
+    fix: "Correct the field that the message names. Until then nothing is written for the object; Secrets stay.",
   },
   Suspended: {
     meaning:
-      "`spec.suspend` of this object is true. Nothing is issued, bound or written for it; other objects continue, such as the ApiKeys of a suspended ServiceAccount. The deletion of an ApiKey or ServiceAccount waits.",
+      "`spec.suspend` of this object is true: nothing is issued, bound or written for it, and the deletion of an ApiKey or ServiceAccount waits. Other objects continue, such as the ApiKeys of a suspended ServiceAccount.",
     fix: "Set `spec.suspend` to false to resume. The key of a suspended ApiKey still expires: see [ExpiringSoon](#expiringsoon).",
   },
   PlanOnly: {
     meaning:
-      "The annotation `iam-operator.io/plan-only` has a value other than `false`, or the operator runs with `--read-only`: it plans for the object and changes nothing. An object in use stays `Ready`.",
+      "The annotation `iam-operator.io/plan-only` has a value other than `false`, or the operator runs with `--read-only`: it plans and changes nothing. An object in use stays `Ready`.",
     check:
       "`kubectl get iamkey NAME -o jsonpath='{range .status.plan.calls[*]}{.message}{\"\\n\"}{end}'`; of a ServiceAccount, also its PolicyBindings: one object with the annotation holds back all of them.",
     fix: "Read `status.plan`; if it is right, remove the annotation `iam-operator.io/plan-only`, or `--read-only` of the operator.",
@@ -23,9 +23,8 @@ export const ofAnyObject = {
   ReconcileTimedOut: {
     meaning:
       "A reconcile took more than two minutes and was stopped. The message has its last error, if there was one.",
-    check:
-      "the time that calls take: `iam_operator_iam_request_duration_seconds`, and the latency of the API server.",
-    fix: "Let the console or the API server answer faster, or let the object need fewer calls; a ResourceQuotaExport can list fewer namespaces. The object is retried.",
+    check: "`iam_operator_iam_request_duration_seconds`, and the latency of the API server.",
+    fix: "Let the console or the API server answer faster, or let the object need fewer calls: a ResourceQuotaExport can list fewer namespaces. The object is retried.",
   },
   InternalError: {
     meaning: "The operator hit an unexpected error. This is a bug.",
@@ -44,12 +43,12 @@ export const ofAnyObject = {
   },
   ConnectionSuspended: {
     meaning:
-      "`spec.suspend` of the connection is true: the operator does not use it, and all objects that use it wait. Keys in Secrets stay there and stay valid; they are not rotated.",
+      "`spec.suspend` of the connection is true, and all objects that use it wait. Keys in Secrets stay valid; they are not rotated.",
     fix: "Set `spec.suspend` of the connection to false to resume, for example with `kubectl iam resume iamcconn/NAME`.",
   },
   NotGranted: {
     meaning:
-      "No grant of the ClusterConnection matches the namespace, or the grant does not allow this (such as importing an account).",
+      "No grant of the ClusterConnection matches the namespace, or the grant does not allow this, such as importing an account.",
     check:
       "`kubectl get iamcconn NAME -o yaml`, `spec.grants`, and `kubectl get namespace NAMESPACE --show-labels`.",
     fix: "Ask the administrator of the ClusterConnection for a grant to this namespace. See [multi-tenancy](multi-tenancy.md).",

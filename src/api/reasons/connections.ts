@@ -24,16 +24,15 @@ export const ofConnections = {
   },
   InvalidEncoding: {
     meaning:
-      "An entry of a Secret or ConfigMap of the connection is not UTF-8 text, such as a file that PowerShell has written as UTF-16.",
-    check:
-      "`kubectl get secret NAME -n NAMESPACE -o jsonpath='{.data.KEY}' | base64 -d | file -`; the message names the key and the encoding.",
+      "An entry of a Secret or ConfigMap of the connection is not UTF-8 text. PowerShell writes UTF-16, for example.",
+    check: "`kubectl get secret NAME -n NAMESPACE -o jsonpath='{.data.KEY}' | base64 -d | file -`.",
     fix: "Write the file again as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`, and replace the entry.",
   },
   CertificateInvalid: {
     meaning:
       "An entry of `caBundleFrom` or `clientCertificate` is not valid PEM, or `tls.key` is not the private key of `tls.crt`.",
     check:
-      "`kubectl get secret NAME -n NAMESPACE -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -dates`. For a Secret of cert-manager: `kubectl describe certificate NAME`.",
+      "`kubectl get secret NAME -n NAMESPACE -o jsonpath='{.data.tls\\.crt}' | base64 -d | openssl x509 -noout -dates`; of cert-manager, `kubectl describe certificate NAME`.",
     fix: "Correct the entry that the message names: it needs certificates in PEM.",
   },
   LoginFailed: {
@@ -45,7 +44,7 @@ export const ofConnections = {
   },
   LoginPaused: {
     meaning:
-      "Three logins in a row failed. To avoid locking the user, the operator waits before the next login: a minute, doubling to an hour.",
+      "Three logins in a row failed. The operator waits before the next login, to avoid locking the user: a minute, doubling to an hour. The message names the last failure.",
     fix: "Correct what the last failure shows: new credentials, a changed spec or `kubectl iam reconcile clusterconnection/NAME` end the pause at once. If the password is right, check in the console whether the user is locked.",
   },
   MfaRequired: {

@@ -51,7 +51,7 @@ export const ofConsoleCalls = {
   },
   Timeout: {
     meaning:
-      "The answer did not arrive in time. A call that changes something may have taken effect: the operator finds out before it repeats the call.",
+      "The answer did not arrive in time. The operator finds out whether a change took effect before it repeats the call.",
     check: "`limits.timeout` of the connection; latency between cluster and console.",
     fix: "Wait, and raise `limits.timeout` of the connection if this persists.",
   },
@@ -65,8 +65,8 @@ export const ofConsoleCalls = {
     meaning:
       "The console, or a gateway before it, answered a call that changes something with success, and reads up to four seconds later show no change. The operator believes the reads and repeats the call.",
     check:
-      "the message, for the call; the logs of the gateways between the operator and the console, for a block page or a maintenance page with status 200.",
-    fix: "Let the gateway pass the call to the console, or let it answer with an error status. Until then, make the change in the console.",
+      "the logs of the gateways before the console, for a block page or a maintenance page with status 200.",
+    fix: "Let the gateway pass the call to the console, or answer with an error status. Until then, make the change in the console.",
   },
 } as const satisfies Record<string, Reason>;
 
@@ -75,7 +75,7 @@ export const ofApiServerCalls = {
     meaning:
       "The operator lacks a permission, a quota is used up, an admission rule rejected the write, or the namespace is terminating.",
     check: "the message; it quotes the API server.",
-    fix: "Grant the operator the permission ([least privilege](least-privilege.md)), or raise the quota. Secrets and ConfigMaps that a ClusterConnection names are granted by the chart's `secrets.credentials` and `rbac.configMaps`; counting Pods needs the chart's `consumers.mode`.",
+    fix: "Grant the operator the permission ([least privilege](least-privilege.md)), or raise the quota. `secrets.credentials` and `rbac.configMaps` of the chart grant what a ClusterConnection names, `consumers.mode` the counting of Pods.",
   },
   Invalid: {
     meaning:

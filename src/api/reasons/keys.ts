@@ -25,7 +25,7 @@ export const ofKeys = {
     meaning:
       "The console has not accepted the new key for two minutes. Consumers keep the previous key. After an hour the operator lists the new key in `status.orphaned`, and issues another within the daily budget.",
     check: "in the console: is the account active, and do new keys take long to become valid?",
-    fix: "Fix the cause in the console; the cluster needs no change.",
+    fix: "Fix the cause in the console.",
   },
   KeyRefused: {
     meaning:
@@ -34,7 +34,7 @@ export const ofKeys = {
   },
   ServiceAccountNotReady: {
     meaning: "The ServiceAccount of the key is not ready, or is being deleted.",
-    fix: "Check the ServiceAccount's Ready condition. A key in the Secret stays there. It works unless the message says that the console reports the account as deleted or not active.",
+    fix: "Check the ServiceAccount's Ready condition. A key in the Secret stays, and works unless the console reports the account as deleted or not active.",
   },
   WaitingForPeer: {
     meaning:
@@ -45,7 +45,7 @@ export const ofKeys = {
     meaning:
       "The Secret, or the Secret `NAME-next`, belongs to another owner or another ApiKey. The operator does not change it, and issues no key. A Secret that two ApiKeys name belongs to the ApiKey that has a key, otherwise to the older one.",
     check: "`kubectl get secret NAME -n NAMESPACE -o yaml`: owner references, labels, type.",
-    fix: "Never delete the Secret of another ApiKey: it may hold the only copy of a key in use. If nothing uses the Secret, delete it. Otherwise create another ApiKey with a different `spec.secret.name`. To have the operator take over the Secret, label it and allow the adoption.",
+    fix: "Never delete the Secret of another ApiKey: it may hold the only copy of a key in use. If nothing uses the Secret, delete it. Otherwise create another ApiKey with a different `spec.secret.name`, or let the operator adopt the Secret:",
     commands: [
       "kubectl label secret NAME --namespace NAMESPACE iam-operator.io/api-key=APIKEY",
       `kubectl patch iamkey APIKEY --namespace NAMESPACE --type=merge -p '{"spec":{"secret":{"onExisting":"Adopt"}}}'`,

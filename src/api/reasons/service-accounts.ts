@@ -18,7 +18,7 @@ export const ofServiceAccounts = {
       "The console already has an account of that name, which was not created for this object. Accounts are never imported by name. Without `spec.name`, objects of two namespaces can [have the same name](multi-tenancy.md#names-of-accounts).",
     check:
       "the saIds in the message; the accounts' descriptions in the console name the owner: the object, and its cluster if that has a name.",
-    fix: "If another cluster has the account, [set `accountNamePrefix` of the connection](several-clusters.md). Otherwise, delete the object and create it again, with another `spec.name`, or with `spec.saId` to import the account (the grant must allow it).",
+    fix: "If another cluster has the account, [set `accountNamePrefix` of the connection](several-clusters.md). Otherwise, create the object again with another `spec.name`, or with `spec.saId` to import the account (the grant must allow it).",
   },
   AmbiguousServiceAccount: {
     meaning:
@@ -40,7 +40,7 @@ export const ofServiceAccounts = {
     meaning:
       "A ServiceAccount is being deleted, its status names no account (its creation was rejected, or the status was edited or restored), and the console rejects listing accounts. The operator cannot tell whether policies must be unbound.",
     check: "the account in the console. Its description ends with `k8s NAMESPACE/NAME#` and an ID.",
-    fix: "Ask the console's administrator to allow listing accounts. If no account exists, or to leave the account as it is, set `spec.deletionPolicy: Retain`: the deletion ends at once. Otherwise the finalizer is removed at the [deadline](uninstall.md#deadline-of-a-deletion) with the event `CleanupIncomplete`; then clean up in the console.",
+    fix: "Ask the console's administrator to allow listing accounts. If no account exists, or to leave it as it is, set `spec.deletionPolicy: Retain`: the deletion ends at once. Otherwise it ends at the [deadline](uninstall.md#deadline-of-a-deletion) with the event `CleanupIncomplete`; then clean up in the console.",
   },
   WaitingForLateCall: {
     meaning:
@@ -62,8 +62,8 @@ export const ofServiceAccounts = {
     meaning:
       "The status names an account that has another name in the console, or was created for another ServiceAccount: the status was edited, or restored from another object. The operator does not change that account.",
     check:
-      "the account in the console, by the saId in the message; the author of the status in `metadata.managedFields`.",
-    fix: "Delete the object and create it again, with `spec.saId` to import the account that exists. If the account was renamed in the console, restore its name.",
+      "the account in the console, by the saId in the message; `metadata.managedFields` names the author of the status.",
+    fix: "Create the object again, with `spec.saId` to import the account that exists. If the account was renamed in the console, restore its name.",
   },
   ServiceAccountNotActive: {
     meaning:
@@ -114,7 +114,7 @@ export const ofServiceAccounts = {
     meaning:
       "The console lists valid keys of the account that no ApiKey names. They were issued outside the operator, before the import of the account, by a deleted ApiKey, or by a call that took effect late. The ServiceAccount stays Ready.",
     check:
-      "`kubectl get iamsa NAME -o jsonpath='{.status.unmanagedKeys}'`, and the description of the keys in the console. An entry with `apiKey` moves to `status.orphaned` of that ApiKey, unless the ApiKey is suspended.",
-    fix: "Delete unused keys in the console. If keys are issued outside the operator on purpose, set `spec.unmanagedKeys: Expect` of the ServiceAccount: they are counted then, without an event or an alert.",
+      "`kubectl get iamsa NAME -o jsonpath='{.status.unmanagedKeys}'`, and the keys' descriptions in the console. An entry with `apiKey` moves to `status.orphaned` of that ApiKey, unless the ApiKey is suspended.",
+    fix: "Delete unused keys in the console. If keys are issued outside the operator on purpose, set `spec.unmanagedKeys: Expect` of the ServiceAccount: then they cause no event or alert.",
   },
 } as const satisfies Record<string, Reason>;
