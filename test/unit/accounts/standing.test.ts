@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { ACCOUNT_REASON, accountStanding, whyKeysFail } from "../../../src/accounts/standing.ts";
+import {
+  ACCOUNT_REASON,
+  accountStanding,
+  findingOn,
+  whyKeysFail,
+} from "../../../src/accounts/standing.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
 
 function account(status: "True" | "False", reason: string, deletionTimestamp?: string) {
@@ -21,6 +26,21 @@ test.each([
 });
 
 test.each([
+  [ACCOUNT_REASON.notActive, true],
+  [ACCOUNT_REASON.notFound, true],
+  [ACCOUNT_REASON.gone, true],
+  [ACCOUNT_REASON.mismatch, true],
+  [ACCOUNT_REASON.foreignOrganization, true],
+  [ACCOUNT_REASON.foreignProject, true],
+  [ACCOUNT_REASON.suspended, false],
+  ["PermissionDenied", false],
+])("%s is what the console answered about the account: %s", (reason, isFinding) => {
+  const stalled = { type: "Stalled", status: "True", reason, message: "why" };
+  const found = findingOn({ metadata: {}, status: { conditions: [stalled] } } as never);
+  expect(found).toEqual(isFinding ? { state: "Stalled", reason, message: "why" } : undefined);
+});
+
+test.each([
   ["InCharge", account("True", "Created")],
   ["InCharge", account("False", ACCOUNT_REASON.inUse, "2026-01-01T00:00:00Z")],
   ["InCharge", account("False", "Unavailable")],
@@ -28,6 +48,9 @@ test.each([
   ["NotReady", account("False", "PermissionDenied")],
   ["NotReady", account("False", ACCOUNT_REASON.inUse)],
   ["NotReady", account("False", ACCOUNT_REASON.suspended)],
+  ["NotReady", account("False", ACCOUNT_REASON.suspended, "2026-01-01T00:00:00Z")],
+  ["NotReady", account("False", ACCOUNT_REASON.notGranted)],
+  ["NotReady", account("False", ACCOUNT_REASON.deleteNotPossible)],
   ["NotReady", account("False", ACCOUNT_REASON.notActive)],
   ["Gone", account("False", ACCOUNT_REASON.gone)],
   ["Gone", account("False", ACCOUNT_REASON.notFound)],
