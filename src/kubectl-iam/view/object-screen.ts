@@ -191,7 +191,7 @@ function keysOfAccount(account: ServiceAccount, world: World, now: Instant): rea
       "In the console",
       status?.keyCount === undefined
         ? undefined
-        : `${count(status.keyCount, "key")}, listed ${relative(status.lastKeyListTime, now)}`,
+        : `${count(status.keyCount, "key")}, listed ${relative(status.lastKeyListTime, now)} or later`,
     ),
   ];
 }

@@ -1,5 +1,6 @@
 /** Reading objects with few permissions, and selecting objects. */
 import { expect, test } from "vitest";
+import type { KindName } from "../../../src/api/kinds.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import type { Options } from "../../../src/kubectl-iam/cli/options.ts";
 import type { Cluster } from "../../../src/kubectl-iam/cluster/cluster.ts";
@@ -8,6 +9,7 @@ import { readWorld } from "../../../src/kubectl-iam/cluster/read.ts";
 import { parseNames, selectObjects } from "../../../src/kubectl-iam/cluster/resolve.ts";
 import { renderObject } from "../../../src/kubectl-iam/view/object-screen.ts";
 import { screenOf } from "../../../src/kubectl-iam/view/screen.ts";
+import { HOUR } from "../../../src/util/time.ts";
 
 /** A cluster without objects, whose user can list the given plurals only. */
 function clusterWith(listable: readonly string[]): Cluster {
@@ -56,10 +58,7 @@ test("if several of the given objects do not exist, the error names all of them"
   expect(await select("a", "iamkey/a")).toEqual([stored, stored]);
 });
 
-test.each([
-  [[], "iamsa/ci-bot, which does not exist"],
-  [kindNames, "iamsa/ci-bot"],
-])("an account counts as missing only if accounts can be listed", (unreadable, account) => {
+function fieldOf(name: string, object: object, unreadable: readonly KindName[] = []) {
   const world = {
     clusterConnections: [],
     connections: [],
@@ -68,13 +67,30 @@ test.each([
     apiKeys: [],
     quotaExports: [],
   };
+  const read = { world, unreadable, events: [], secretIsMissing: false };
+  const subject = { object: object as never, ...read, now: HOUR };
+  const text = renderObject(subject, screenOf({ width: undefined, hasColor: false }));
+  return new RegExp(`^${name} +(.*)$`, "m").exec(text)?.[1];
+}
+
+test.each([
+  [[], "iamsa/ci-bot, which does not exist"],
+  [kindNames, "iamsa/ci-bot"],
+])("an account counts as missing only if accounts can be listed", (unreadable, account) => {
   const object = {
     kind: "ApiKey",
     metadata: { name: "key", namespace: "team-a" },
     spec: { serviceAccountRef: { name: "ci-bot" }, rotation: { windows: [] } },
   };
-  const read = { world, unreadable, events: [], secretIsMissing: false };
-  const subject = { object: object as never, ...read, now: 0 };
-  const text = renderObject(subject, screenOf({ width: undefined, hasColor: false }));
-  expect(/^Account +(.*)$/m.exec(text)?.[1]).toBe(account);
+  expect(fieldOf("Account", object, unreadable)).toBe(account);
+});
+
+test("the last list of an account's keys may be later than the status tells", () => {
+  const object = {
+    kind: "ServiceAccount",
+    metadata: { name: "ci-bot", namespace: "team-a" },
+    spec: { connectionRef: { kind: "Connection", name: "console" } },
+    status: { keyCount: 1, lastKeyListTime: "1970-01-01T00:30:00Z" },
+  };
+  expect(fieldOf("In the console", object)).toBe("1 key, listed 30m ago or later");
 });
