@@ -3,11 +3,12 @@ import { annotations } from "../../api/meta.ts";
 import { toMicroTime } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import type { ExitCode } from "../cli/errors.ts";
+import { reportedCauseOfDelay } from "../cluster/chain.ts";
 import { changeOf } from "../cluster/change.ts";
-import { openCluster } from "../cluster/cluster.ts";
-import { namespacedKindNames } from "../cluster/kinds.ts";
+import { type Cluster, openCluster } from "../cluster/cluster.ts";
+import { type AnyObject, namespacedKindNames } from "../cluster/kinds.ts";
 import { parseNames, selectObjects } from "../cluster/resolve.ts";
-import { changeAndWait } from "../cluster/wait.ts";
+import { changeAndWait, type Missing } from "../cluster/wait.ts";
 import { printReadiness } from "../view/readiness.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -19,8 +20,14 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const patch = { metadata: { annotations: { [annotations.reconcileRequestedAt]: token } } };
   const changes = objects.map((object) => changeOf(object, patch, "reconcile requested"));
   return await changeAndWait(invocation, cluster, changes, {
-    findMissing: ({ status }) =>
-      status?.lastHandledReconcileAt === token ? undefined : { text: "waiting for the operator" },
+    findMissing: (now) =>
+      now.status?.lastHandledReconcileAt === token ? undefined : delayOf(cluster, now),
     done: (object) => printReadiness(io, object),
   });
+}
+
+/** Never final: the request may be the way out of what the object reports. */
+async function delayOf(cluster: Cluster, object: AnyObject): Promise<Missing> {
+  const { text } = await reportedCauseOfDelay(cluster, object);
+  return { text };
 }

@@ -59,6 +59,21 @@ describe("with the console down", () => {
   });
 });
 
+test("reconcile names the cause of the delay, and exits by itself", async () => {
+  const fault = world.iam.faults.add({
+    operation: "getServiceAccount",
+    fault: { kind: "Refuse", status: 500 },
+    times: "always",
+  });
+  const { code, notes } = await iam("reconcile iamsa/ci-bot --timeout 4s");
+  fault.remove();
+  expect(notes).toMatch(
+    /error: iamsa\/ci-bot was not done in time: .*getServiceAccount was answered with status 500/,
+  );
+  expect(code).toBe(3);
+  await world.ready("ServiceAccount", "ci-bot");
+});
+
 describe("import", () => {
   test("of an account that does not exist fails, and prints the command that undoes it", async () => {
     const { code, notes } = await iam(
