@@ -28,11 +28,11 @@ export function nextStep(
   now: Instant,
   secretIsMissing = false,
 ): NextStep {
-  const { ready, reason, message } = readinessOf(object);
+  const { ready, reason, message, isStalled } = readinessOf(object);
   if (object.metadata.deletionTimestamp !== undefined && reason === "InUse")
     return needed(deleteUsers(object, world));
   if (reportsSuspension(object)) return needed(resume(object));
-  if (object.metadata.deletionTimestamp !== undefined)
+  if (object.metadata.deletionTimestamp !== undefined && !isStalled)
     return { isNeeded: false, text: "Wait: it is being deleted." };
   if (ready !== "True") return needed(adviceIn(message) ?? helpFor(object, reason, world));
   if (reason === "AccessRevoked")
@@ -87,6 +87,9 @@ function helpFor(object: AnyObject, reason: string, world: World): string {
   const suspended = reason === "ConnectionSuspended" ? connectionOf(object, world) : undefined;
   if (suspended !== undefined)
     return `The connection is suspended: nothing is issued, renewed or bound over it, and keys work until they expire. Its administrator can resume it: ${commandAbout("resume", suspended)}`;
+  const account = reason === "ServiceAccountSuspended" ? accountOf(object) : undefined;
+  if (account !== undefined)
+    return `The ServiceAccount is suspended: ${commandAbout("resume", account)} resumes it.`;
   if (reason === "NotSeen") return "Check whether the operator runs: kubectl iam doctor.";
   const fix = findReason(reason)?.fix;
   // The text names commands without an object, because it is the same for all objects.
@@ -95,6 +98,13 @@ function helpFor(object: AnyObject, reason: string, world: World): string {
   const isWaiting = isTrue(object.status?.conditions, "Reconciling");
   const explained = `See kubectl iam explain ${reason}.`;
   return isWaiting ? `Wait: the operator continues by itself. ${explained}` : explained;
+}
+
+function accountOf(object: AnyObject): Named | undefined {
+  const { name } = refsOf(object).serviceAccountRef ?? {};
+  return name === undefined
+    ? undefined
+    : { kind: "ServiceAccount", metadata: { ...object.metadata, name } };
 }
 
 /** By the reference: tenants can seldom read ClusterConnections. */

@@ -7,7 +7,7 @@ import { type Secret, secretType } from "../../../src/kube/resource-types.ts";
 import { toMicroTime } from "../../../src/util/time.ts";
 import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
 import type { Ended } from "../../unit/kubectl-iam/support/plugin.ts";
-import { openScene, type Scene } from "./support/scene.ts";
+import { CI_BOT_POLICIES, openScene, type Scene } from "./support/scene.ts";
 
 let scene: Scene;
 let world: Scene["world"];
@@ -89,6 +89,8 @@ describe("import", () => {
 
 describe("of a suspended account", () => {
   beforeAll(async () => {
+    await world.apply("PolicyBinding", "late", { ...CI_BOT_POLICIES, policyIds: ["pol-read"] });
+    await world.ready("PolicyBinding", "late");
     const suspended = await iam("suspend iamsa/ci-bot");
     expect(suspended).toMatchObject({
       code: 0,
@@ -120,6 +122,15 @@ describe("of a suspended account", () => {
     const { code, output } = await iam("reconcile iampb/ci-bot --timeout 30s");
     expect(output).toMatch(/^iampb\/ci-bot Ready=(True|False) .*suspend/m);
     expect(code).toBeLessThan(2);
+  });
+
+  test("status of its deleted PolicyBinding advises to resume the account", async () => {
+    await world.delete("PolicyBinding", "late");
+    const next = async () => /^Next .*/m.exec((await iam("status iampb/late")).output)?.[0];
+    await world.until("an advice", async () => (await next())?.includes("resume") === true);
+    expect(await next()).toMatch(
+      new RegExp(`kubectl iam resume iamsa/ci-bot -n ${world.namespace} resumes it`),
+    );
   });
 
   test("revoke-access revokes access", async () => {

@@ -189,6 +189,8 @@ describe("the next step", () => {
     message: "",
   });
 
+  const stalled = (reason: string) => ({ type: "Stalled", status: "True", reason, message: "" });
+
   test.each([
     ["nothing said yet", object([]), /kubectl iam doctor/],
     [
@@ -278,6 +280,30 @@ describe("the next step", () => {
       isNeeded: true,
       text: expect.stringMatching(/kubectl iam resume iamkey\/k -n n/),
     });
+  });
+
+  test.each([
+    ["waits", [ready("False", "ServerError")], /^Wait: it is being deleted\.$/, false],
+    [
+      "a suspended account holds up",
+      [ready("False", "ServiceAccountSuspended"), stalled("ServiceAccountSuspended")],
+      /kubectl iam resume iamsa\/ci-bot -n n resumes it\.$/,
+      true,
+    ],
+    [
+      "ends only by a change",
+      [ready("False", "DeleteNotPossible"), stalled("DeleteNotPossible")],
+      /^Set extraCalls\.deleteServiceAccount of the connection/,
+      true,
+    ],
+  ])("of an object whose deletion %s", (_, conditions, text, isNeeded) => {
+    const binding = object(conditions, {
+      kind: "PolicyBinding",
+      metadata: { name: "k", namespace: "n", deletionTimestamp: "2026-01-01T00:00:00Z" },
+      spec: { serviceAccountRef: { name: "ci-bot" } },
+    });
+    const next = nextStep(binding, empty, now);
+    expect(next).toEqual({ isNeeded, text: expect.stringMatching(text) });
   });
 
   test("of an object whose deletion waits is to delete every user of it", () => {
