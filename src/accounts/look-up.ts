@@ -34,7 +34,7 @@ async function listAccounts(
     if (isIamError(error, "NotFound"))
       throw contradiction("and does not serve the list of accounts");
     if (isIamError(error) && UNLISTED.has(error.code))
-      throw contradiction("and its accounts cannot be listed");
+      throw contradiction(`and its accounts cannot be listed: ${error.message}`);
     throw error;
   }
 }

@@ -47,7 +47,7 @@ export const ofConsoleCalls = {
   },
   Unavailable: {
     meaning: "The console or the API server did not answer, or answered with status 500 or above.",
-    fix: "Wait: the call is retried after half a second, doubling to five minutes.",
+    fix: "Wait: the call is retried after half a second, doubling to five minutes. If the message says that a list of accounts continues, name the console's query parameters in `accountListPages` of the connection.",
   },
   Timeout: {
     meaning:

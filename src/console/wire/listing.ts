@@ -59,13 +59,17 @@ function bounded(records: readonly Json[]): readonly Json[] {
   throw new ShapeError(`the list has more than ${MAX_RECORDS} records`);
 }
 
-/** The records of a complete list; throws ShapeError if the list is incomplete. */
-export function readWholeListing(json: Json, names?: readonly string[]): readonly Json[] {
+/** The records of a complete list. Throws ShapeError if the list is incomplete, with the advice about pages. */
+export function readWholeListing(
+  json: Json,
+  names?: readonly string[],
+  advice = "",
+): readonly Json[] {
   const { records, hasNext, totalCount } = readListing(json, names);
-  if (hasNext === true) throw new ShapeError("the list continues after this page");
-  if (totalCount !== undefined && totalCount !== records.length) {
-    throw new ShapeError("totalCount is not the number of records");
-  }
+  const excess = (totalCount ?? records.length) - records.length;
+  if (hasNext === true || excess > 0)
+    throw new ShapeError(`the list continues after this page${advice}`);
+  if (excess < 0) throw new ShapeError("totalCount is not the number of records");
   return records;
 }
 

@@ -22,6 +22,8 @@ const MAX_KEY_CHARACTERS = 262_144;
 const LONGEST_TPN = 1_024;
 /** Names of a list of accounts. */
 const LISTS = ["serviceAccounts", "accounts"];
+const ABOUT_PAGES =
+  ". Ask the connection's administrator to name the console's query parameters in spec.accountListPages.";
 
 type IsReadable = (value: unknown) => value is string;
 type Fields<Name extends string> = readonly (readonly [Name, IsReadable])[];
@@ -46,7 +48,7 @@ export function readServiceAccount(json: Json): IamServiceAccount {
 
 /** Reads the answer of listServiceAccounts. It must be the whole list, because the spec shows no parameters. */
 export function readServiceAccounts(json: Json): readonly IamServiceAccount[] {
-  return readWholeListing(json, LISTS).map(readAccountRecord);
+  return readWholeListing(json, LISTS, ABOUT_PAGES).map(readAccountRecord);
 }
 
 /** One page of listServiceAccounts, if the connection names the parameters of pages. */

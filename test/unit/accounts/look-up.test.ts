@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { lookUpAccount } from "../../../src/accounts/look-up.ts";
 import { IamError, type IamErrorCode } from "../../../src/console/errors.ts";
 import type { IamServiceAccount, IamServiceAccountDetail } from "../../../src/console/model.ts";
+import { ACCOUNT, clientOf, startConsole } from "../console/clients.ts";
 
 type Listing = readonly IamServiceAccount[] | IamErrorCode;
 
@@ -43,4 +44,18 @@ test.each<[string, Listing, IamErrorCode]>([
   ["the listing cannot be read, or is too large", "MalformedResponse", "Unavailable"],
 ])("a 404 is not believed where %s", async (_, listing, code) => {
   await expect(lookUp(undefined, listing)).rejects.toMatchObject({ name: "IamError", code });
+});
+
+test("a 404 beside a list in pages names the field that has all pages read", async () => {
+  const server = await startConsole();
+  for (let n = 0; n < 21; n += 1) server.world.createAccount({ ...ACCOUNT, name: `sa-${n}` });
+  const signal = new AbortController().signal;
+  const answer = lookUpAccount(clientOf(server), "sa-nowhere", signal);
+  await expect(answer).rejects.toMatchObject({
+    code: "Unavailable",
+    message: expect.stringMatching(/Ask the .* to name .* in spec\.accountListPages\.$/),
+  });
+  const pages = { pageParameter: "page", pageSizeParameter: "pageSize", pageSize: 9, firstPage: 1 };
+  const paging = clientOf(server, { accountListPages: pages });
+  expect(await lookUpAccount(paging, "sa-nowhere", signal)).toBeUndefined();
 });

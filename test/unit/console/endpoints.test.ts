@@ -94,7 +94,7 @@ test("a partial list of accounts does not count as complete", async () => {
   expect(failure).toMatchObject({
     code: "MalformedResponse",
     message:
-      "listServiceAccounts was answered with status 200 (application/json), but the answer cannot be understood: the list continues after this page",
+      "listServiceAccounts was answered with status 200 (application/json), but the answer cannot be understood: the list continues after this page. Ask the connection's administrator to name the console's query parameters in spec.accountListPages.",
   });
 });
 
