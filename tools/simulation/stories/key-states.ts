@@ -61,6 +61,8 @@ const endedKeyStories = Object.entries(WAYS).flatMap(([what, end]) => [
     await world.pass(MINUTE);
     world.expect("it was replaced", holdsLiveKey(world));
     world.expect("once", world.issued, 2);
+    const told = world.events("ci").find((each) => each.startsWith("KeyRotated")) ?? "";
+    world.expect("an event says the same", told.includes("lists it as inactive or expired"));
     await world.pass(MINUTE);
     world.expect("the old key is listed with its state", statesOf(world), ["Inactive"]);
   }),

@@ -55,6 +55,11 @@ const endedStories: readonly Story[] = [
     await world.pass(MINUTE);
     world.expect("it was replaced", holdsLiveKey(world));
     world.expect("once", world.calls("issueKey"), 2);
+    const states = (world.key().status?.superseded ?? []).map(({ state }) => state);
+    world.expect("the old key does not count as live", states, ["Inactive"]);
+    const told = world.events("ci").find((each) => each.startsWith("KeyRotated")) ?? "";
+    world.expect("nor does an event say so", told.includes("stays valid"), false);
+    world.expect("it says why", told.includes("no longer lists it"));
   }),
   story("no key is issued for an account that an administrator disabled", async (world) => {
     await world.begin();

@@ -129,13 +129,14 @@ export function withLateKeys(
 
 /**
  * Records that the Secret holds the pair. A key that this run has not checked must be checked before it counts as
- * verified.
+ * verified. `former` is the state of the key in use so far.
  */
 export function withDeliveredKey(
   status: KeyStatus,
   pair: IssuedPair,
   isProven: boolean,
   now: Instant,
+  former?: SupersededKey["state"],
 ): KeyStatus {
   const verificationTime = isProven ? now : undefined;
   return {
@@ -143,7 +144,7 @@ export function withDeliveredKey(
     current: { ...lifeOf(pair), revision: pair.revision, verificationTime },
     ...closed(status),
     rotationPending: false,
-    superseded: supersededBy(pair, status, now),
+    superseded: supersededBy(pair, status, now, former),
     orphaned: status.orphaned.filter(({ keyId }) => keyId !== pair.keyId),
   };
 }
@@ -210,18 +211,22 @@ function supersededBy(
   pair: IssuedPair,
   { current, superseded: before }: KeyStatus,
   now: Instant,
+  state?: SupersededKey["state"],
 ): KeyStatus["superseded"] {
   const others = before.filter(({ keyId }) => keyId !== pair.keyId);
   return current === undefined || current.keyId === pair.keyId
     ? others
-    : [...others, superseded(current, now)];
+    : [...others, superseded(current, now, state)];
 }
 
 type KeyLife = Pick<SupersededKey, "keyId" | "issueTime" | "expirationTime"> & KeyAccount;
 
-function superseded(key: KeyLife, supersededTime: Instant): SupersededKey {
-  const state = { state: "Live", answeredCall: undefined, stateTime: undefined } as const;
-  return { ...lifeOf(key), supersededTime, ...state };
+function superseded(
+  key: KeyLife,
+  supersededTime: Instant,
+  state: SupersededKey["state"] = "Live",
+): SupersededKey {
+  return { ...lifeOf(key), supersededTime, state, answeredCall: undefined, stateTime: undefined };
 }
 
 function lifeOf({ keyId, issueTime, expirationTime, serviceAccount, saId }: KeyLife) {

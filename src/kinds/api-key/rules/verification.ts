@@ -156,10 +156,28 @@ export function isCheckRequested({ object: { metadata, status } }: ApiKeySnapsho
   return requested !== undefined && requested !== status?.lastHandledReconcileAt;
 }
 
+/** How the console has shown that the key in use does not work: always by rejecting it, and maybe in its list. */
+export type ShownEnd = "Unlisted" | "Inactive" | "Rejected";
+
+/** `undefined` if the console has not rejected the key in use since it last accepted it. */
+export function shownEnd(snapshot: ApiKeySnapshot): ShownEnd | undefined {
+  const { rejection, status } = snapshot;
+  const { keyId } = status.current ?? {};
+  if (keyId === undefined || rejection?.keyId !== keyId) return undefined;
+  if (isListedInactive(accountInUse(snapshot), keyId)) return "Inactive";
+  return isNotLive(snapshot) ? "Unlisted" : "Rejected";
+}
+
+const REFUSALS: Readonly<Record<ShownEnd, readonly [string, string]>> = {
+  Inactive: [
+    " and lists it as inactive or expired: it was disabled or expired outside the operator",
+    "a minute",
+  ],
+  Unlisted: [" and no longer lists it: it was deleted outside the operator", "a minute"],
+  Rejected: [", which it accepted before", "three minutes"],
+};
+
 function refusal(snapshot: ApiKeySnapshot, keyId: string): string {
-  if (isListedInactive(accountInUse(snapshot), keyId))
-    return `The console rejects key ${keyId} and lists it as inactive or expired: it was disabled or expired outside the operator. Unless the console accepts it again, a new key is issued within a minute.`;
-  return isNotLive(snapshot)
-    ? `The console rejects key ${keyId} and no longer lists it: it was deleted outside the operator. Unless the console accepts it again, a new key is issued within a minute.`
-    : `The console rejects key ${keyId}, which it accepted before. Unless the console accepts it again, a new key is issued within three minutes.`;
+  const [finding, within] = REFUSALS[shownEnd(snapshot) ?? "Rejected"];
+  return `The console rejects key ${keyId}${finding}. Unless the console accepts it again, a new key is issued within ${within}.`;
 }

@@ -8,6 +8,7 @@ import type { Planned } from "../../../reconciler/steps.ts";
 import { type Secret, secretType } from "../../../resources/resource-types.ts";
 import { accountKeyOf, type IssueCoordination } from "../attempts.ts";
 import { readSecret } from "../read-secret.ts";
+import { describeFormer, stateOfFormer } from "../rules/former-key.ts";
 import { describeNotKept, SECRET_NOT_KEPT } from "../rules/not-kept.ts";
 import { contentId } from "../rules/rendering.ts";
 import type {
@@ -177,16 +178,16 @@ export const commitKey: ApiKeyEffect<"CommitKey", ApiKeyProgress> = {
   needsFinalizer: true,
   call: ({ pair }, progress, run) => run.writeStatus(withDelivery(progress, pair, run)),
   planned: ({ pair }, progress, run) => ({ answer: withDelivery(progress, pair, run) }),
-  after: ({ pair }, { snapshot: { self, spec, status } }, committed): ApiKeyPerformed => {
+  after: ({ pair }, { snapshot }, committed): ApiKeyPerformed => {
+    const { self, spec, status } = snapshot;
     const why = status.current === undefined ? "" : ` (${status.attempt?.reason})`;
     const note = `Issued key ${pair.keyId}${why} into Secret ${secretNameOf(self.name, spec)}.`;
     // An earlier rejection of a key with the same ID is not about this pair.
     const isProven = committed.snapshot.status.current?.verificationTime !== undefined;
     const after = isProven ? remembering(committed, { rejection: undefined }) : committed;
     if (status.current === undefined) return withEvent(after, "KeyIssued", "Issue", note);
-    const { keyId } = status.current;
-    const before =
-      keyId === pair.keyId ? "" : ` Key ${keyId} stays valid until it is retired or expires.`;
+    const isReissue = status.current.keyId === pair.keyId;
+    const before = isReissue ? "" : ` ${describeFormer(status.current, snapshot)}`;
     return withEvent(after, "KeyRotated", "Rotate", `${note}${before}`);
   },
 };
@@ -198,7 +199,9 @@ function withDelivery(
 ): ApiKeyProgress {
   const { verdicts = new Map<string, boolean>() } = progress.done;
   const isProven = [pair.keyId, pairHash(pair)].some((key) => verdicts.get(key));
-  const status = withDeliveredKey(progress.snapshot.status, pair, isProven, clock.now());
+  const { snapshot } = progress;
+  const former = stateOfFormer(snapshot);
+  const status = withDeliveredKey(snapshot.status, pair, isProven, clock.now(), former);
   return withSnapshot(progress, { status });
 }
 

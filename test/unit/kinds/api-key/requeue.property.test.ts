@@ -34,7 +34,7 @@ const spec: fc.Arbitrary<ApiKeySpec> = fc
   .record({
     suspend: mostly(false, true),
     expiresInDays: fc.constantFrom(1, 30, 90),
-    maxIssuesPerDay: fc.constantFrom(1, 4),
+    maxIssuesPerDay: fc.constantFrom(2, 4),
     rotation: fc.constantFrom(
       {},
       { overlap: "1h", maxOverlapExtension: "5h" },

@@ -1,0 +1,33 @@
+/** What is known about the key in use when another key takes its place. Pure. */
+import { toIso8601 } from "../../../util/time.ts";
+import { accountInUse } from "./accounts.ts";
+import type { ApiKeySnapshot } from "./snapshot.ts";
+import type { CurrentKey, SupersededKey } from "./status.ts";
+import { type ShownEnd, shownEnd } from "./verification.ts";
+
+/** A rejection alone proves too little: without a list, nothing would show that the key works again. */
+export function stateOfFormer(snapshot: ApiKeySnapshot): SupersededKey["state"] {
+  const shown = shownEnd(snapshot);
+  return shown === "Unlisted" || shown === "Inactive" ? "Inactive" : "Live";
+}
+
+const REJECTED: Readonly<Record<ShownEnd, string>> = {
+  Unlisted: " and no longer lists it",
+  Inactive: " and lists it as inactive or expired",
+  Rejected: "",
+};
+
+/** One sentence about the key in use. Claims that it works only if nothing has shown otherwise. */
+export function describeFormer(
+  { keyId, expirationTime }: CurrentKey,
+  snapshot: ApiKeySnapshot,
+): string {
+  const account = accountInUse(snapshot);
+  const shown = shownEnd(snapshot);
+  if (shown !== undefined) return `The console rejects key ${keyId}${REJECTED[shown]}.`;
+  if (account.kind === "Waiting" && account.endsKeys === true)
+    return `Key ${keyId} does not work, because its account is not active or gone.`;
+  return account.kind === "Ready" && (account.canDisableKeys || account.canDeleteKeys)
+    ? `Key ${keyId} stays valid until it is revoked after the overlap.`
+    : `Key ${keyId} stays valid until it expires at ${toIso8601(expirationTime)}.`;
+}
