@@ -21,7 +21,7 @@ export interface AccountRef extends ReportedObject {
 /**
  * The controller reconciles the PolicyBindings of a ServiceAccount together, so it runs over this store. The store
  * holds the key of every account named by a PolicyBinding, whether the account exists or not, and of every account with
- * revoked access or recorded bindings. Other accounts have no known bindings and need none. `isCurrent` is always true:
+ * revoked access or recorded bindings, and every imported one. Other accounts have no known bindings and need none. `isCurrent` is always true:
  * the reconciler itself checks whether the caches have seen its own writes, for all objects that it decides on.
  */
 export function createAccountStore(caches: Pick<Caches, "of">): QueueSource<AccountRef> {
@@ -70,7 +70,8 @@ export function createAccountStore(caches: Pick<Caches, "of">): QueueSource<Acco
 
 function mayHaveBindings(account: ServiceAccount | undefined): boolean {
   const spec: Partial<ServiceAccount["spec"]> | undefined = account?.spec;
-  return spec?.access === "Revoked" || account?.status?.bindings !== undefined;
+  const { bindings, origin } = account?.status ?? {};
+  return spec?.access === "Revoked" || bindings !== undefined || origin === "Imported";
 }
 
 export function toRef(key: ObjectKey): AccountRef {

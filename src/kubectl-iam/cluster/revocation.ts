@@ -5,6 +5,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import { truncateList } from "../../util/truncate-list.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
+import { boundOf } from "./bound-policies.ts";
 import { reportedCauseOfDelay } from "./chain.ts";
 import { type Change, changeOf } from "./change.ts";
 import type { Cluster } from "./cluster.ts";
@@ -41,12 +42,6 @@ export function isRevoked(account: ServiceAccount): boolean {
 
 export function listed(names: readonly string[]): string {
   return truncateList(names, MOST_NAMES);
-}
-
-/** Every policy that the status shows as bound. */
-export function boundOf({ status }: ServiceAccount): readonly string[] {
-  const { policyIds = [], foreignPolicyIds = [] } = status?.bindings ?? {};
-  return [...policyIds, ...foreignPolicyIds];
 }
 
 export function revokedText(account: ServiceAccount): string {

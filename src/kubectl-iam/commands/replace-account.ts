@@ -1,14 +1,16 @@
 /** `replace-account`: moves the ApiKeys of an account to a new account, and revokes the access of the old one. */
+
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
+import { boundText } from "../cluster/bound-policies.ts";
 import { isToWait } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { checkName, commandAbout, nameOf, parseNameOf } from "../cluster/kinds.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
 import { readObject } from "../cluster/read.ts";
-import { boundOf, listed, revokedText } from "../cluster/revocation.ts";
+import { listed, revokedText } from "../cluster/revocation.ts";
 import { DEFAULT_TIMEOUT } from "../cluster/wait.ts";
 import { printCommits } from "../replace/export.ts";
 import { phasesOf, readNamespace } from "../replace/phases.ts";
@@ -55,7 +57,7 @@ function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects)
         "Waits",
         options.now ? "not for Pods" : "until no Pod uses an old key, or the overlap ends",
       ),
-      field("Unbinds", listed(boundOf(account)) || "no known policy"),
+      field("Unbinds", boundText(account)),
       field("Keys", ...keyLines(liveKeysOf(account, apiKeys))),
     ],
     screenOf(io),

@@ -1,16 +1,18 @@
 /** `revoke-access`: unbinds every policy of an account, and waits until no policy is bound. */
+
 import { accountInUse } from "../../api/account-in-use.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
+import { boundOf, boundText } from "../cluster/bound-policies.ts";
 import { isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { type AnyObject, parseNameOf } from "../cluster/kinds.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
-import { boundOf, listed, revocationChange, waitUntilRevoked } from "../cluster/revocation.ts";
+import { listed, revocationChange, waitUntilRevoked } from "../cluster/revocation.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { screenOf } from "../view/screen.ts";
 
@@ -53,7 +55,7 @@ async function revoke(
     renderFields(
       [
         field("Account", account.status?.saId ?? "not in the console yet"),
-        field("Unbinds", listed(boundOf(account)) || "no known policy"),
+        field("Unbinds", boundText(account)),
         field("Keys", ...keyLines(liveKeysOf(account, keys))),
         field("Pods", podsText(used, pods !== undefined)),
       ],

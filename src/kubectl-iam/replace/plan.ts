@@ -7,6 +7,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import { toMicroTime } from "../../util/time.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
+import { isReadable, notReadText } from "../cluster/bound-policies.ts";
 import { type Change, changeOf } from "../cluster/change.ts";
 import type { FileObject } from "../cluster/given-objects.ts";
 import { commandAbout, nameOf } from "../cluster/kinds.ts";
@@ -135,7 +136,9 @@ function missingBindings(
   const foreign = (account.status?.bindings?.foreignPolicyIds ?? []).filter(
     (policyId) => !declared.has(policyId),
   );
-  if (foreign.length === 0 || withoutForeign) return copies;
+  if (withoutForeign) return copies;
+  if (!isReadable(account) && account.spec.access !== "Revoked") throw notRead(account);
+  if (foreign.length === 0) return copies;
   if (!withForeign) throw undeclared(account, foreign);
   const name = nameFor(`${account.metadata.name}-foreign`);
   return [...copies, bindingOf(foreign, name, account, successor)];
@@ -153,6 +156,12 @@ function stands(own: PolicyBinding, former: PolicyBinding): boolean {
   return (
     replacedBy(own) === former.metadata.name ||
     former.spec.policyIds.every((policyId) => own.spec.policyIds.includes(policyId))
+  );
+}
+
+function notRead(account: ServiceAccount): UsageError {
+  return new UsageError(
+    `${nameOf(account)}: ${notReadText(account)}, so the successor could lack policies. Look in the console; --without-foreign goes on with what PolicyBindings declare`,
   );
 }
 

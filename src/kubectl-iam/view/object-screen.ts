@@ -7,6 +7,7 @@ import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
+import { isReadable, notReadText } from "../cluster/bound-policies.ts";
 import type { IamEvent } from "../cluster/events.ts";
 import { type AnyObject, nameOf, toText } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
@@ -176,10 +177,14 @@ function accountFields(account: ServiceAccount, world: World): readonly Field[] 
         })
       : field(
           "Policies",
-          policies.length === 0 ? "none" : `${policies.join(", ")}${of && ` by ${of}`}`,
+          policies.length === 0 ? noneText(account) : `${policies.join(", ")}${of && ` by ${of}`}`,
         ),
     field("Foreign", foreign.length === 0 ? undefined : foreign.join(", ")),
   ];
+}
+
+function noneText(account: ServiceAccount): string {
+  return isReadable(account) ? "none" : `none by a PolicyBinding; ${notReadText(account)}`;
 }
 
 function keysOfAccount(account: ServiceAccount, world: World, now: Instant): readonly Field[] {

@@ -159,8 +159,19 @@ describe("PolicyBindings", () => {
 });
 
 describe("policies that no PolicyBinding declares", () => {
-  const old = account("ci", {}, { bindings: { foreignPolicyIds: ["pol-read", "pol-x"] } });
+  const foreignPolicyIds = ["pol-read", "pol-x"];
+  const old = account("ci", {}, { saId: "sa-1", bindings: { policyCount: 2, foreignPolicyIds } });
   const bindings = [read];
+
+  test.each([
+    ["what is bound was never read", undefined, /has not been read/],
+    ["it cannot be read", { policyCount: 1, unreadable: true }, /cannot be read/],
+  ])("may exist if %s: the user decides", (_, record, said) => {
+    const unknown = account("ci", {}, { saId: "sa-1", bindings: record });
+    expect(() => plan(unknown, { bindings })).toThrow(said);
+    expect(() => plan(unknown, { bindings, options: { withForeign: true } })).toThrow(said);
+    expect(missing(unknown, { bindings, options: { withoutForeign: true } })).toHaveLength(2);
+  });
 
   test("stop it", () => {
     expect(() => plan(old, { bindings })).toThrow(/that no PolicyBinding declares: pol-x\. /);

@@ -10,6 +10,7 @@ import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../api-server/tree.ts";
 import { SEEDED } from "../../iam-server/seed.ts";
 import type { AccountRecord } from "../../iam-server/world.ts";
+import { accountsOf } from "../invariants/view.ts";
 import { ACCOUNT, createBinding, inNamespace, MEMBER, READ } from "../scenarios.ts";
 import { createInConsole, granting } from "./in-console.ts";
 import { type Story, type StoryWorld, story, unready } from "./story.ts";
@@ -322,6 +323,26 @@ export const accountStories: readonly Story[] = [
     world.expect("the second one has it", isReady(world, "second"));
     world.expect("the first one does not", isReady(world), false);
   }),
+  ...["Keep", "Remove"].map((foreignPolicies) =>
+    unready(
+      `an imported account without PolicyBindings shows what is bound to it (${foreignPolicies})`,
+      async (world) => {
+        const theirs = createInConsole(world);
+        const grant = granting({ importServiceAccounts: true });
+        await world.begin({ connection: grant });
+        createAccount(world, "imported", { saId: theirs.saId, foreignPolicies });
+        await world.pass(MINUTE);
+        const shown = () =>
+          accountsOf(world.sim).find(({ metadata }) => metadata.name === "imported")?.status
+            ?.bindings?.foreignPolicyIds;
+        world.expect("what is bound", shown(), [MEMBER]);
+        world.sim.console.world.replaceBindings(theirs.tpn, [MEMBER, READ]);
+        await world.pass(15 * MINUTE);
+        world.expect("what was bound since", shown()?.toSorted(), [MEMBER, READ].toSorted());
+        world.expect("nothing is unbound", boundTo(world, theirs)?.length, 2);
+      },
+    ),
+  ),
   unready("an imported account is left as it was", async (world) => {
     const theirs = createInConsole(world);
     const grant = granting({ importServiceAccounts: true });

@@ -10,6 +10,7 @@ import type { Tree } from "../../api-server/tree.ts";
 import { accountsOf } from "../invariants/view.ts";
 import { extraCalls } from "../scenarios/console.ts";
 import { ACCOUNT, createBinding, createKey, inNamespace, READ } from "../scenarios.ts";
+import { createInConsole, granting } from "./in-console.ts";
 import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
 const OTHER = "ci-bot-2";
@@ -239,6 +240,23 @@ const waiting: readonly Story[] = [
     world.expect("not without access either", holder(world), ACCOUNT);
     world.change(serviceAccountType, OTHER, { access: "Granted" });
     await world.pass(MINUTE);
+    world.expect("then the key moves", holder(world), OTHER);
+  }),
+  story("consumers lose no permission that was bound in the console", async (world) => {
+    const theirs = createInConsole(world);
+    const grants = granting({ importServiceAccounts: true });
+    await world.begin({ key: { secret: template }, connection: grants });
+    createAccount(world, "imported", { saId: theirs.saId });
+    createAccount(world);
+    moveTo(world, "imported");
+    await world.pass(2 * MINUTE);
+    world.expect("an imported account needs no PolicyBinding", holder(world), "imported");
+    moveTo(world, OTHER);
+    await world.pass(5 * MINUTE);
+    world.expect("consumers keep its key", holder(world), "imported");
+    world.expect("the object says why", said(world), "True PermissionsMissing");
+    bind(world);
+    await world.pass(2 * MINUTE);
     world.expect("then the key moves", holder(world), OTHER);
   }),
   story("a rotation that was under way when the reference changed ends as usual", async (world) => {

@@ -15,7 +15,18 @@ const UNREAD_PAUSE_MS = 30 * SECOND;
 export function isToBeAsked(snapshot: UsableSnapshot, input: DecisionInput): boolean {
   if (!hasSay(snapshot)) return false;
   const isDue = dueAt(snapshot, snapshot.state) <= snapshot.now;
-  return isDue || snapshot.state.hasFailed || isRequested(snapshot) || mustAsk(input);
+  return (
+    isDue ||
+    isUnknown(snapshot) ||
+    snapshot.state.hasFailed ||
+    isRequested(snapshot) ||
+    mustAsk(input)
+  );
+}
+
+/** Whether nothing has been read yet of what is bound to an imported account. */
+function isUnknown({ availability: { account }, state }: UsableSnapshot): boolean {
+  return !account.created && account.record.ours === undefined && state.unreadSince === undefined;
 }
 
 /** Whether the pause applies: it is not over, the desired state is unchanged, and no person has requested a run. */

@@ -121,12 +121,14 @@ export function isUnread(
 
 /**
  * Whether the operator manages the account's policies: a PolicyBinding names the account, its access is revoked,
- * policies are or will be withdrawn, or the operator watches for an unanswered call. Otherwise it does nothing.
+ * policies are or will be withdrawn, the operator watches for an unanswered call, or the account was imported: it may
+ * have policies, and its status must show them. Otherwise the operator does nothing.
  */
 export function hasSay(snapshot: UsableSnapshot): boolean {
   const { availability, bindings } = snapshot;
   return (
     bindings.length > 0 ||
+    !availability.account.created ||
     availability.account.accessRevoked ||
     availability.account.withdrawn.length > 0 ||
     availability.restriction?.withdrawal !== undefined ||

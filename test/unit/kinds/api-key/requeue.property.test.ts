@@ -42,7 +42,10 @@ const spec: fc.Arbitrary<ApiKeySpec> = fc
     ),
     secret: fc.constantFrom({}, { onExisting: "Adopt" }),
   })
-  .map((changes) => keys.keySpec(changes));
+  .map(({ maxIssuesPerDay, ...changes }) => {
+    const least = changes.expiresInDays === 1 ? 2 : 1;
+    return keys.keySpec({ ...changes, maxIssuesPerDay: Math.max(maxIssuesPerDay, least) });
+  });
 const readyAccount = fc.record({
   kind: fc.constant("Ready" as const),
   liveKeyIds: fc.constantFrom(undefined, [], ["sak_1"], ["sak_1", "sak_2"]),

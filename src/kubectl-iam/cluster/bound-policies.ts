@@ -1,0 +1,31 @@
+/** What the status of an account shows of the policies that are bound in the console. Pure. */
+import type { ServiceAccount } from "../../api/service-account.ts";
+import { truncateList } from "../../util/truncate-list.ts";
+
+const MOST_NAMES = 10;
+
+/** Every policy that the status shows as bound. */
+export function boundOf({ status }: ServiceAccount): readonly string[] {
+  const { policyIds = [], foreignPolicyIds = [] } = status?.bindings ?? {};
+  return [...policyIds, ...foreignPolicyIds];
+}
+
+/** Whether the status shows every policy that was bound at the last read. */
+export function isReadable({ status }: ServiceAccount): boolean {
+  const { policyCount, unreadable } = status?.bindings ?? {};
+  return status?.saId === undefined || (policyCount !== undefined && unreadable !== true);
+}
+
+/** Why the status does not show every bound policy. */
+export function notReadText({ status }: ServiceAccount): string {
+  return status?.bindings?.unreadable === true
+    ? "the console's answer about the bound policies cannot be read"
+    : "what else is bound in the console has not been read";
+}
+
+/** The policies that the status shows as bound, for a screen. */
+export function boundText(account: ServiceAccount): string {
+  const bound = truncateList(boundOf(account), MOST_NAMES);
+  if (isReadable(account)) return bound || "none";
+  return [bound, notReadText(account)].filter((part) => part !== "").join("; ");
+}
