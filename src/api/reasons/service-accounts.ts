@@ -56,7 +56,7 @@ export const ofServiceAccounts = {
     meaning:
       "The account was deleted in the console. Its keys no longer work. The operator does not create another account in its place.",
     check: "the console's audit log, for the deletion.",
-    fix: "Delete the object, and create it again if the account is still needed.",
+    fix: "Move its ApiKeys and policies to a new account: `kubectl iam replace-account`. Or delete its ApiKeys and PolicyBindings and then the ServiceAccount, and create them again if they are still needed.",
   },
   ServiceAccountMismatch: {
     meaning:

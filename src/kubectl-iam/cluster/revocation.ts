@@ -1,5 +1,5 @@
 /** Revokes the access of an account, and waits until a read has shown that no policy is bound. */
-import { accountStanding } from "../../accounts/standing.ts";
+import { accountStanding, whyKeysFail } from "../../accounts/standing.ts";
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { truncateList } from "../../util/truncate-list.ts";
@@ -36,7 +36,10 @@ export function waitUntilRevoked(
 /** Whether a read has shown that no policy is bound, or the account does not exist in the console. */
 export function isRevoked(account: ServiceAccount): boolean {
   const isHandled = unobserved(account, account) === undefined;
-  const isProven = account.status?.saId === undefined || revocationOf(account)?.status === "True";
+  const isProven =
+    account.status?.saId === undefined ||
+    isGone(account) ||
+    revocationOf(account)?.status === "True";
   return account.spec.access === "Revoked" && isHandled && isProven;
 }
 
@@ -48,7 +51,9 @@ export function revokedText(account: ServiceAccount): string {
   const name = nameOf(account);
   if (account.status?.saId === undefined)
     return `${name} does not have an account in the console yet; its policies will not be bound`;
-  return `${name}: ${revocationOf(account)?.message}`;
+  return isGone(account)
+    ? `${name}: the console no longer has the account, so no policy is bound`
+    : `${name}: ${revocationOf(account)?.message}`;
 }
 
 async function missingOf(
@@ -61,8 +66,13 @@ async function missingOf(
   const bound = listed(boundOf(account));
   const cause = await reportedCauseOfDelay(cluster, account as AnyObject, unseen);
   const left = bound === "" ? "not confirmed yet" : `still bound: ${bound}`;
-  const isFinal = cause.isFinal === true && !isUnboundAnyway(account);
+  const isFinal = unseen === undefined && cause.isFinal === true && !isUnboundAnyway(account);
   return { text: `${left}; ${cause.text}`, isFinal };
+}
+
+/** Whether the console's last answer showed that the account was deleted in the console. */
+function isGone(account: ServiceAccount): boolean {
+  return whyKeysFail(account) === "Gone";
 }
 
 /** Whether the operator unbinds the policies of the account although the account may not be ready. */

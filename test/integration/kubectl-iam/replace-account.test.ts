@@ -201,6 +201,20 @@ test("after revoke-access, it brings the workloads back with other keys", {
   expect([await call(old), await call(await pairIn("key"))]).toEqual([403, 200]);
 });
 
+test("it replaces an account that was deleted in the console", {
+  timeout: 2 * MINUTE,
+}, async () => {
+  await opened();
+  const { saId = "" } = (await world.get("ServiceAccount", "ci-bot")).status ?? {};
+  world.iam.world.deleteAccount(saId);
+  await world.reconcile("ServiceAccount", "ci-bot", "after it was deleted");
+  await world.condition("ServiceAccount", "ci-bot", "Ready", "False", "ServiceAccountGone");
+  const ended = await iam(`${REPLACE} --now`);
+  expect(ended, ended.notes).toMatchObject({ code: 0 });
+  expect(ended.output).toContain("iamsa/ci-bot: the console no longer has the account");
+  expect([await call(await pairIn("key")), await call(await pairIn("batch"))]).toEqual([200, 200]);
+});
+
 test("a policy that no PolicyBinding declares stops it, and --with-foreign declares it", {
   timeout: 2 * MINUTE,
 }, async () => {

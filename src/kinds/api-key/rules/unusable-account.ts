@@ -22,7 +22,7 @@ export function inactiveAccount(
 
 export function deletedAccount(saId: string, afterMs?: number): UnusableAccount {
   return ended(
-    `The console no longer has service account ${saId}: its keys do not work, and the operator issues no key. Delete the ServiceAccount and create it again to get a new account, then new keys are issued.`,
+    `The console no longer has service account ${saId}: its keys do not work, and the operator issues no key. Use kubectl iam replace-account to move the ApiKeys of the ServiceAccount to a new account, then new keys are issued.`,
     afterMs,
   );
 }

@@ -111,7 +111,7 @@ function missing({ account, spec }: AccountSnapshot): Waiting {
       )
     : stalled(
         ACCOUNT_REASON.gone,
-        `The console no longer has service account ${account.saId}. The operator does not create it again: its keys and policies are lost. Delete this object and create it again to get a new account.`,
+        `The console no longer has service account ${account.saId}. The operator does not create it again: its keys and policies are lost. Use kubectl iam replace-account to move its ApiKeys and policies to a new account, or delete its ApiKeys, its PolicyBindings and this object, and create them again.`,
       );
 }
 
