@@ -96,7 +96,7 @@ export const ofKeys = {
   },
   BudgetExceeded: {
     meaning:
-      "A key is needed, but `maxIssuesPerDay` keys were already issued within 24 hours. This limit protects the console from a fault that loses keys.",
+      "A key is needed now or at its renewal, but `maxIssuesPerDay` keys were already issued within 24 hours. This limit protects the console from a fault that loses keys.",
     check:
       "`status.orphaned`, `status.superseded`, and the events `KeyOrphaned` and `SecretUpdated`: is the Secret deleted or edited, are responses of the console lost?",
     fix: "Find out why keys get lost, then wait for a day, or request a rotation: `kubectl iam rotate`.",

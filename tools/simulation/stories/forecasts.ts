@@ -187,6 +187,22 @@ function forecastOf(world: StoryWorld) {
 
 export const forecastStories: readonly Story[] = [
   forecastStory(),
+  unready("a daily limit that lasts beyond the renewal is foreseen", async (world) => {
+    const rotation = { renewBefore: "47h" };
+    await world.begin({ key: { expiresInDays: 2, maxIssuesPerDay: 2, rotation } });
+    world.expect("nothing stops the renewal", forecastOf(world), ["True", "Allowed"]);
+    world.happens({ kind: "DeleteSecret" });
+    await world.pass(NOTICED_MS);
+    world.expect("it is foreseen", forecastOf(world), ["False", "BudgetExceeded"]);
+    await world.pass(2 * HOUR);
+    world.expect(
+      "and comes true",
+      [world.issued, ...forecastOf(world)],
+      [2, "False", "BudgetExceeded"],
+    );
+    await world.pass(DAY - 2 * HOUR);
+    world.expect("the renewal follows", world.issued, 3);
+  }),
   unready("a limit that ends with time hides no policy", async (world) => {
     await world.begin({ key: { maxIssuesPerDay: 1 } });
     refuse(world, "ci-next");

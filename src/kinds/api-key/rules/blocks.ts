@@ -45,6 +45,9 @@ type BlockRule = (
   because: KeyNeed,
 ) => Waiting | undefined;
 
+/** Limits that end at a time that the status of the ApiKey shows. */
+export const ownLimits: readonly BlockRule[] = [budgetIsUsedUp, keysAreLost];
+
 /** In order: users see the reason of the first finding. */
 export const blocks: readonly BlockRule[] = [
   accountIsNotReady,
@@ -58,8 +61,7 @@ export const blocks: readonly BlockRule[] = [
   responseIsUnreadable,
   namespaceBudgetIsUsedUp,
   statusIsFull,
-  budgetIsUsedUp,
-  keysAreLost,
+  ...ownLimits,
   attemptsFailInARow,
   peerIsUnsettled,
 ];

@@ -2,12 +2,14 @@
 import { findCondition } from "../../../api/conditions.ts";
 import { ISSUANCE_ALLOWED } from "../../../api/issuance.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
-import type { Outcome, Waiting } from "../../../reconciler/rules/outcome.ts";
+import { firstFinding, type Outcome, type Waiting } from "../../../reconciler/rules/outcome.ts";
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import type { KindCondition } from "../../../reconciler/rules/report.ts";
-import { blocks, SECRET_IMMUTABLE } from "./blocks.ts";
+import { toIso8601 } from "../../../util/time.ts";
+import { blocks, ownLimits, SECRET_IMMUTABLE } from "./blocks.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import { SECRET_REJECTED } from "./rehearsal.ts";
+import { renewalTime } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
 
 /** The need that the forecast is about. */
@@ -15,7 +17,7 @@ const NEXT_KEY: KeyNeed = { reason: "RotationDue", message: "The key is to be re
 
 /**
  * The condition that says whether the next key can be issued when it is due. A block that ends with time does not
- * count before a key is needed. Absent while the object is being deleted; unchanged if the run shows nothing about it.
+ * count before a key is needed, unless it is known to last beyond the renewal. Absent while the object is being deleted; unchanged if the run shows nothing about it.
  */
 export function issuanceAllowed(
   snapshot: ApiKeySnapshot,
@@ -53,7 +55,21 @@ function stopOfNextKey(
     const block = rule(snapshot, at, NEXT_KEY);
     return (block && judge(snapshot, block)) ?? [];
   });
-  return stops[0] ?? rehearsal?.stop ?? (isStillUnknown(snapshot) ? UNKNOWN : undefined);
+  return (
+    stops[0] ??
+    rehearsal?.stop ??
+    (isStillUnknown(snapshot) ? UNKNOWN : limitAtRenewal(snapshot, at))
+  );
+}
+
+/** The limits of the ApiKey itself, as they are at its renewal. They end at times that its status shows. */
+function limitAtRenewal(snapshot: ApiKeySnapshot, at: ClockReading): KeyNeed | undefined {
+  const { self, spec, status } = snapshot;
+  const due = status.current && renewalTime(status.current, spec.rotation, self.uid, at.now);
+  if (due === undefined || due <= at.now) return undefined;
+  const { monotonic, fraction } = at;
+  const because = { ...NEXT_KEY, message: `The key is to be renewed at ${toIso8601(due)}.` };
+  return firstFinding(ownLimits, snapshot, { now: due, monotonic, fraction }, because);
 }
 
 const SUSPENDED: KeyNeed = {

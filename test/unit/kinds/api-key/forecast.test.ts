@@ -5,7 +5,21 @@ import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapsho
 import type { SecretView } from "../../../../src/kinds/api-key/secret/view.ts";
 import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
 import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
-import { account, at, delivered, holding, NOW, object, owner, pair, snapshot } from "./builders.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../../../src/util/time.ts";
+import {
+  account,
+  at,
+  current,
+  delivered,
+  holding,
+  keySpec,
+  NOW,
+  object,
+  ofBot,
+  owner,
+  pair,
+  snapshot,
+} from "./builders.ts";
 
 const rest = { kind: "Settled" } as const;
 const failed = {
@@ -29,10 +43,47 @@ const unknown = { from: 0, generation: undefined, stop: undefined };
 const limited = { ...account, namespaceIssues: { most: 1, count: 1 } };
 const waitingFor = (reason: string) => ({ account: reconciling(reason, "It is so.") });
 
+/** Two keys were issued today, and the key in use is renewed in an hour. */
+const usedUp = (issuedAgo: number, changes: { requested?: true } = {}) =>
+  delivered({
+    spec: keySpec({ expiresInDays: 1, maxIssuesPerDay: 2, rotation: { renewBefore: "22h" } }),
+    status: {
+      current: current(1, { issueTime: NOW - MINUTE, expirationTime: NOW - MINUTE + DAY }),
+      recentIssues: [MINUTE, issuedAgo].map((ago) => ({
+        time: NOW - ago,
+        requested: changes.requested,
+      })),
+    },
+  });
+const lostKey = (attemptId: string) => ({
+  keyId: `sak_${attemptId}`,
+  attemptId,
+  observedTime: NOW - SECOND,
+  expirationTime: NOW + DAY,
+  late: undefined,
+  ...ofBot,
+});
+const lostKeys = { status: { ...usedUp(DAY).status, orphaned: ["a1", "a2"].map(lostKey) } };
+
 const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
   ["a key at rest", delivered(), rest, "True Allowed"],
   ["no key yet", snapshot(), rest, "True Allowed"],
   ["a limit that ends with time", delivered({ account: limited }), rest, "True Allowed"],
+  ["a daily limit that lasts beyond the renewal", usedUp(HOUR), rest, "False BudgetExceeded"],
+  ["a daily limit that ends before the renewal", usedUp(DAY - MINUTE), rest, "True Allowed"],
+  ["requested issues", usedUp(HOUR, { requested: true }), rest, "True Allowed"],
+  [
+    "lost keys that stop the renewal",
+    { ...usedUp(DAY), ...lostKeys },
+    rest,
+    "False TooManyOrphanedKeys",
+  ],
+  [
+    "a daily limit, and a rehearsal that was refused",
+    { ...usedUp(HOUR), rehearsal: refused },
+    rest,
+    "False SecretRejected",
+  ],
   ["an immutable Secret", delivered({ target: immutable }), rest, "False SecretImmutable"],
   [
     "a grant that forbids the lifetime",
