@@ -45,7 +45,7 @@ function aboutUnknown(bind: readonly string[], policies: readonly IamPolicy[] | 
   const unknown = bind.filter((id) => !listed.includes(id));
   return unknown.length === 0
     ? ""
-    : `The console does not list ${unknown.join(", ")} among the organization's policies.`;
+    : `The console does not list ${unknown.join(", ")} among the organization's policies. If it refuses the call, a PolicyBinding that names them is not ready (PolicyRefused), and loses no policy until it is corrected.`;
 }
 
 /** The call is planned even if the login does not have permission to read the current bindings. */

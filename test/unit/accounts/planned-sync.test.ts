@@ -34,7 +34,7 @@ test.each<[string, Given, string]>([
   [
     "policies that the console does not list",
     { policyIds: ["a", "x"] },
-    "Binds x. The console does not list x among the organization's policies.",
+    "Binds x. The console does not list x among the organization's policies. If it refuses the call, a PolicyBinding that names them is not ready (PolicyRefused), and loses no policy until it is corrected.",
   ],
   [
     "only IDs, if policies cannot be listed",
