@@ -135,7 +135,7 @@ export const LAYERS: readonly Layer[] = [
     types: [
       "consumers/board.ts",
       "kinds/<kind>/*.ts",
-      "reconciler/{clock-reading,run-context}.ts",
+      "reconciler/{clock-reading,effects,run-context}.ts",
       "console/model.ts",
     ],
   },

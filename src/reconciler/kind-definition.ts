@@ -7,21 +7,19 @@ import type { ParsedSpec } from "../api/parse-spec.ts";
 import type { ResourceType } from "../kube/resource.ts";
 import type { ClockReading } from "./clock-reading.ts";
 import type { Data } from "./data.ts";
+import type { Effects, Ended } from "./effects.ts";
 import type { Failing, Outcome, Released, Settled, Waiting } from "./rules/outcome.ts";
 import type { KindCondition, Report } from "./rules/report.ts";
 import type { KindTypes, Progress, ReadContext } from "./run-context.ts";
 import type { Steps } from "./steps.ts";
 
-export interface KindDefinition<K extends KindTypes> {
+export interface CommonDefinition<K extends KindTypes> {
   readonly type: ResourceType<K["Object"]>;
 
   /**
    * The spec with its defaults. The spec of an object being deleted is read leniently, so that the deletion can finish.
    */
   parse(object: K["Object"]): ParsedSpec<K["Spec"]>;
-
-  /** The initial value of every run. */
-  readonly start: K["Done"];
 
   /**
    * Only reads: caches, live objects, the console. Changes nothing, not even process state. Rejects with a
@@ -33,21 +31,6 @@ export interface KindDefinition<K extends KindTypes> {
     spec: K["Spec"],
     run: ReadContext<K>,
   ): Promise<K["Snapshot"] & Data<K["Snapshot"]>>;
-
-  /** Pure. The next action, or why there is none. */
-  next(progress: Progress<K>, at: ClockReading): K["Action"] | Waiting | Settled | Failing;
-
-  /**
-   * Pure. The same for an object that is being deleted and has the operator's finalizer. The last answer is `Released`.
-   * Absent for a kind that needs no cleanup: its objects get no finalizer.
-   */
-  nextOfDeletion?(
-    progress: Progress<K>,
-    at: ClockReading,
-  ): K["Action"] | Waiting | Settled | Released | Failing;
-
-  /** What each action does. */
-  readonly steps: Steps<K>;
 
   /** Pure. Computes status, conditions and events from one value, both after a success and after a failure. */
   report(
@@ -72,3 +55,32 @@ export interface KindDefinition<K extends KindTypes> {
   /** Deletes the kind's other data about the object. Called when the object was deleted or its spec is invalid. */
   forget?(key: { readonly namespace: string; readonly name: string }): void;
 }
+
+/** A kind whose run is a generator. */
+export interface RunDefinition<K extends KindTypes> extends CommonDefinition<K> {
+  /** Pure: the effects of a run, from what `observe` has read to its end. */
+  run(snapshot: K["Snapshot"]): Effects<K, Ended<K>>;
+}
+
+/** A kind whose rules name one action at a time. */
+export interface KindDefinition<K extends KindTypes> extends CommonDefinition<K> {
+  /** The initial value of every run. */
+  readonly start: K["Done"];
+
+  /** Pure. The next action, or why there is none. */
+  next(progress: Progress<K>, at: ClockReading): K["Action"] | Waiting | Settled | Failing;
+
+  /**
+   * Pure. The same for an object that is being deleted and has the operator's finalizer. The last answer is `Released`.
+   * Absent for a kind that needs no cleanup: its objects get no finalizer.
+   */
+  nextOfDeletion?(
+    progress: Progress<K>,
+    at: ClockReading,
+  ): K["Action"] | Waiting | Settled | Released | Failing;
+
+  /** What each action does. */
+  readonly steps: Steps<K>;
+}
+
+export type AnyKind<K extends KindTypes> = RunDefinition<K> | KindDefinition<K>;

@@ -1,27 +1,25 @@
-/** The single reconcile loop of all kinds: parse, observe, (next, step)*, report; also for deletions. */
+/** The single reconcile loop of all kinds: parse, observe, effects, report; also for deletions. */
 import { type OperatorEvent, toEvent } from "../api/events.ts";
 import { isPlanOnly } from "../api/plan-only.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resource.ts";
 import type { Reconcile, Result, Run } from "../runtime/result.ts";
 import { agreedClock } from "../util/agreed-time.ts";
-import { readTimes } from "./clock-reading.ts";
+import { readClock } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
-import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizers.ts";
-import type { KindDefinition } from "./kind-definition.ts";
+import { hasFinalizer, removeFinalizer } from "./finalizers.ts";
+import type { AnyKind } from "./kind-definition.ts";
 import { makePlan } from "./plan/make-plan.ts";
 import { type PlannedObject, planObject } from "./plan/plan-object.ts";
 import { ProcessState } from "./process-state.ts";
 import { publishEvents } from "./publish.ts";
 import { RELEASED_RECHECK_MS, ReleasedViews } from "./released-views.ts";
 import { rejectSpec, reportFailure, reportOutcome, writeStatusNow } from "./report-run.ts";
-import { isReleased } from "./rules/next-step.ts";
-import { PartialFailure } from "./rules/outcome.ts";
+import { isFailing, isReleased, PartialFailure } from "./rules/outcome.ts";
 import { plannedOutcome } from "./rules/plan-only.ts";
-import type { DryRun, KindTypes, Performed, Progress, RunContext } from "./run-context.ts";
+import type { DryRun, KindTypes, Progress, RunContext } from "./run-context.ts";
+import { effectsOf, performEffect, runEffects, startOf } from "./run-effects.ts";
 import { RunSessions } from "./run-sessions.ts";
-import { runSteps } from "./run-steps.ts";
-import { type Step, stepOf } from "./steps.ts";
 import { LOOK_MS, UnansweredStatuses } from "./unanswered-statuses.ts";
 
 export interface KindReconciler<K extends KindTypes> {
@@ -41,8 +39,8 @@ export interface KindReconciler<K extends KindTypes> {
  * Reconciles objects of one kind.
  *
  * Guarantees:
- * - An action that requires a cleanup is performed only on an object with the operator's finalizer.
- * - On a suspended object, only steps with `whileSuspended` are carried out.
+ * - An effect that requires a cleanup is carried out only on an object with the operator's finalizer.
+ * - On a suspended object, only effects with `whileSuspended` are carried out.
  * - A run without a conflict that is not stopped ends with a report of its outcome, except for a brief wait of a new
  *   object.
  * - A report that cannot be written does not hide a failure.
@@ -53,7 +51,7 @@ export interface KindReconciler<K extends KindTypes> {
  * Assumption: no two runs over the same object at the same time.
  */
 export function createReconciler<K extends KindTypes>(
-  kind: KindDefinition<K>,
+  kind: AnyKind<K>,
   context: Context,
   states = new ProcessState<K["State"]>(context.memory),
 ): KindReconciler<K> {
@@ -108,7 +106,7 @@ interface ReconcilerContext<K extends KindTypes> extends Context {
 }
 
 function createRunContext<K extends KindTypes>(
-  kind: KindDefinition<K>,
+  kind: AnyKind<K>,
   { states, released, ...context }: ReconcilerContext<K>,
   object: K["Object"],
   { signal, reportSignal = signal, isRequested }: RunRequest,
@@ -145,7 +143,7 @@ function dryRunOf(kube: KubeClient, signal: AbortSignal): DryRun {
 
 /** One run over a complete object that may need work. */
 async function reconcileObject<K extends KindTypes>(
-  kind: KindDefinition<K>,
+  kind: AnyKind<K>,
   object: K["Object"],
   run: RunContext<K>,
 ): Promise<Result> {
@@ -164,7 +162,7 @@ function nothingCleanedUp(message: string): OperatorEvent {
 }
 
 async function isPlannedOnly<K extends KindTypes>(
-  kind: KindDefinition<K>,
+  kind: AnyKind<K>,
   object: K["Object"],
   run: RunContext<K>,
 ): Promise<boolean> {
@@ -173,36 +171,40 @@ async function isPlannedOnly<K extends KindTypes>(
 }
 
 /** Whether the object is being deleted and the operator has nothing left to do for it. */
-function isOver<K extends KindTypes>(kind: KindDefinition<K>, object: K["Object"]): boolean {
+function isOver<K extends KindTypes>(kind: AnyKind<K>, object: K["Object"]): boolean {
   const isDeleting = object.metadata.deletionTimestamp !== undefined;
-  return isDeleting && (kind.nextOfDeletion === undefined || !hasFinalizer(object));
+  const cleansUp = "nextOfDeletion" in kind && kind.nextOfDeletion !== undefined;
+  return isDeleting && !(cleansUp && hasFinalizer(object));
 }
 
 /** One run over an object whose spec is valid. */
 async function runKind<K extends KindTypes>(
-  kind: KindDefinition<K>,
+  kind: AnyKind<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,
 ): Promise<Result> {
-  let progress: Progress<K> | undefined;
+  let known: Progress<K> | undefined;
   try {
-    progress = { snapshot: await kind.observe(object, spec, run), done: kind.start };
-    const end = await runSteps(kind, progress, spec, run, async (action, from) => {
-      progress = await perform(kind, action, from, run);
-      return progress;
+    known = startOf(kind, await kind.observe(object, spec, run));
+    const effects = effectsOf(kind, known, spec, () => readClock(run));
+    const { progress, end } = await runEffects(effects, (effect) => {
+      known = effect.known;
+      return performEffect(effect, run);
     });
+    known = progress;
+    if (isFailing(end)) throw end.error;
     return isReleased(end)
       ? await release(kind, progress.snapshot.object, end.events, run)
       : await reportOutcome(kind, progress, end, run);
   } catch (error) {
-    return await reportFailure(kind, progress, error, run);
+    return await reportFailure(kind, known, error, run);
   }
 }
 
 /** Goes on only until nothing is unsaved, with the actions that a suspended object may perform. */
 async function saveKind<K extends KindTypes>(
-  kind: KindDefinition<K>,
+  kind: AnyKind<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,
@@ -210,14 +212,14 @@ async function saveKind<K extends KindTypes>(
   const isSaved = () => kind.mustSave?.(object) !== true;
   if (isSaved()) return;
   const suspended = { ...spec, suspend: true };
-  const start = { snapshot: await kind.observe(object, suspended, run), done: kind.start };
-  const step = (action: K["Action"], from: Progress<K>) => perform(kind, action, from, run);
-  await runSteps(kind, start, suspended, run, step, isSaved);
+  const start = startOf(kind, await kind.observe(object, suspended, run));
+  const effects = effectsOf(kind, start, suspended, () => readClock(run));
+  await runEffects(effects, (effect) => performEffect(effect, run), isSaved);
 }
 
 /** One run that only plans. Unsaved data is written first. */
 async function planKind<K extends KindTypes>(
-  kind: KindDefinition<K>,
+  kind: AnyKind<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,
@@ -235,49 +237,14 @@ async function planKind<K extends KindTypes>(
 }
 
 /** Whether the kind never changes the console. */
-function isReader<K extends KindTypes>({ steps }: KindDefinition<K>): boolean {
-  return Object.values<object>(steps).every((step) => !("call" in step));
-}
-
-/** Carries out one action, or adds the finalizer that it needs first: then the next step is decided again. */
-async function perform<K extends KindTypes>(
-  kind: KindDefinition<K>,
-  action: K["Action"],
-  progress: Progress<K>,
-  run: RunContext<K>,
-): Promise<Progress<K>> {
-  const step = stepOf(kind, action);
-  if (!step.whileSuspended) run.signal.throwIfAborted();
-  const { object } = progress.snapshot;
-  if (!step.needsFinalizer || hasFinalizer(object)) {
-    const performed = await carryOut(step, action, progress, run);
-    const { events = [], remember, snapshot, done } = performed;
-    if (remember !== undefined) run.setState(remember(run.state));
-    publishEvents(events, run);
-    return { snapshot, done };
-  }
-  const held = await addFinalizer(run, kind.type, object);
-  return { ...progress, snapshot: { ...progress.snapshot, object: held } };
-}
-
-async function carryOut<K extends KindTypes>(
-  step: Step<K, K["Action"]>,
-  action: K["Action"],
-  progress: Progress<K>,
-  run: RunContext<K>,
-): Promise<Performed<K>> {
-  if ("read" in step) return step.read(action, progress, run);
-  if ("call" in step) {
-    const answer = await step.call(action, progress, run);
-    return step.after(action, progress, answer, readTimes(run.clock));
-  }
-  step.note?.(action, progress);
-  return step.after(action, progress, undefined, readTimes(run.clock));
+function isReader<K extends KindTypes>(kind: AnyKind<K>): boolean {
+  if ("run" in kind) return false;
+  return Object.values<object>(kind.steps).every((step) => !("call" in step));
 }
 
 /** Removes the finalizer first and then records the events: the object may be deleted at once. */
 async function release<K extends KindTypes>(
-  kind: KindDefinition<K>,
+  kind: AnyKind<K>,
   object: K["Object"],
   events: readonly OperatorEvent[],
   run: RunContext<K>,

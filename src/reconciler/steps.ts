@@ -52,7 +52,7 @@ export type Steps<K extends KindTypes> = {
   readonly [Kind in K["Action"]["kind"]]: Step<K, Extract<K["Action"], { readonly kind: Kind }>>;
 };
 
-type MaybePromise<T> = T | Promise<T>;
+export type MaybePromise<T> = T | Promise<T>;
 
 export function stepOf<K extends KindTypes>(
   { steps }: { readonly steps: Steps<K> },

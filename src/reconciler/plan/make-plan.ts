@@ -3,14 +3,13 @@ import type { PlannedCall } from "../../api/plan.ts";
 import { toIamReader } from "../../console/client/reader.ts";
 import { toKubeReader } from "../../kube/client/reader.ts";
 import { silentLog } from "../../util/log.ts";
-import { readTimes } from "../clock-reading.ts";
-import { withFinalizer } from "../finalizers.ts";
-import type { KindDefinition } from "../kind-definition.ts";
-import type { End } from "../rules/next-step.ts";
-import { failureIn } from "../rules/outcome.ts";
-import type { KindTypes, Performed, Progress, ReadContext, RunContext } from "../run-context.ts";
-import { runSteps } from "../run-steps.ts";
-import { stepOf } from "../steps.ts";
+import { readClock } from "../clock-reading.ts";
+import type { Answered, Effect } from "../effects.ts";
+import type { AnyKind } from "../kind-definition.ts";
+import { type End, failureIn, isFailing } from "../rules/outcome.ts";
+import type { KindTypes, Progress, ReadContext, RunContext } from "../run-context.ts";
+import { effectsOf, runEffects, startOf } from "../run-effects.ts";
+import type { Planned } from "../steps.ts";
 import { withInvented } from "./invented.ts";
 import { withLine } from "./lines.ts";
 
@@ -28,7 +27,7 @@ interface MadePlan<K extends KindTypes> {
 
 /** Rejects with the error of `observe`. Process state learned by reads before the first effect is kept. */
 export async function makePlan<K extends KindTypes>(
-  kind: KindDefinition<K>,
+  kind: AnyKind<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,
@@ -40,40 +39,41 @@ export async function makePlan<K extends KindTypes>(
       return state;
     },
   };
-  let progress: Progress<K> = {
-    snapshot: await kind.observe(object, spec, planning),
-    done: kind.start,
-  };
-  let known = progress;
+  const start = startOf(kind, await kind.observe(object, spec, planning));
+  let known = start;
+  let reached = start;
   let calls: readonly PlannedCall[] = [];
   let hasEffects = false;
-  const plan = async (action: K["Action"], from: Progress<K>): Promise<Performed<K>> => {
-    const step = stepOf(kind, action);
-    const before = step.needsFinalizer ? held(from) : from;
-    if ("read" in step) return step.read(action, before, planning);
-    if (!("call" in step)) return step.after(action, before, undefined, readTimes(run.clock));
-    hasEffects = true;
-    const { answer, line } = await step.planned(action, before, planning);
+  const assume = async (effect: Effect<K>): Promise<unknown> => {
+    run.signal.throwIfAborted();
+    reached = effect.known;
+    if (!hasEffects) known = effect.known;
+    if ("call" in effect.does && !effect.does.isMinor) hasEffects = true;
+    const { answer, remember, line } = await assumedAnswer(effect, planning);
     calls = withLine(calls, line);
-    return step.after(action, before, answer, readTimes(run.clock));
+    if (remember !== undefined) state = remember(state);
+    if (remember !== undefined && !hasEffects) run.setState(state);
+    return answer;
   };
   try {
-    const end = await runSteps(kind, progress, spec, run, async (action, from) => {
-      run.signal.throwIfAborted();
-      const { snapshot, done, remember } = await plan(action, from);
-      progress = { snapshot, done };
-      if (remember !== undefined) state = remember(state);
-      if (hasEffects) return progress;
-      known = progress;
-      if (remember !== undefined) run.setState(state);
-      return progress;
-    });
+    const effects = effectsOf(kind, start, spec, () => readClock(run));
+    const { progress, end } = await runEffects(effects, assume);
+    reached = progress;
+    if (!hasEffects) known = progress;
+    if (isFailing(end)) throw end.error;
     return { calls, end, progress, known, hasEffects };
   } catch (thrown) {
-    const { error, progress: reached } = failureIn(thrown, progress);
+    const { error, progress } = failureIn(thrown, reached);
     const end = { kind: "Failed", error } as const;
-    return { calls, end, progress: reached, known: hasEffects ? known : reached, hasEffects };
+    return { calls, end, progress, known: hasEffects ? known : progress, hasEffects };
   }
+}
+
+async function assumedAnswer<K extends KindTypes>(
+  { does, input, known: { snapshot } }: Effect<K>,
+  run: ReadContext<K>,
+): Promise<Planned<unknown> & Pick<Answered<K>, "remember">> {
+  return "read" in does ? does.read(input, snapshot, run) : does.planned(input, snapshot, run);
 }
 
 /** No member can change the cluster or the console. */
@@ -90,9 +90,4 @@ function readersOf<K extends KindTypes>(run: RunContext<K>): Omit<ReadContext<K>
     isPlan: true,
     console: (session, options) => withInvented(toIamReader(run.console(session, options))),
   };
-}
-
-/** The progress with the finalizer, which a plan does not mention. */
-function held<K extends KindTypes>({ snapshot, done }: Progress<K>): Progress<K> {
-  return { snapshot: { ...snapshot, object: withFinalizer(snapshot.object) }, done };
 }

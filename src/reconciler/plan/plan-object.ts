@@ -1,10 +1,9 @@
 import type { PlannedCall } from "../../api/plan.ts";
 import type { ResourceType } from "../../kube/resource.ts";
 import { readTime } from "../../util/agreed-time.ts";
-import type { KindDefinition } from "../kind-definition.ts";
+import type { AnyKind } from "../kind-definition.ts";
 import { isDeferred, rejection, reportOf } from "../report-run.ts";
-import { isReleased } from "../rules/next-step.ts";
-import { failureIn } from "../rules/outcome.ts";
+import { failureIn, isReleased } from "../rules/outcome.ts";
 import { type ObjectReport, type ReportedObject, reported } from "../rules/report.ts";
 import type { KindTypes, RunContext } from "../run-context.ts";
 import { makePlan } from "./make-plan.ts";
@@ -19,7 +18,7 @@ export interface PlannedObject {
 
 /** What a run over the object would do and report. Never rejects. */
 export async function planObject<K extends KindTypes>(
-  kind: KindDefinition<K>,
+  kind: AnyKind<K>,
   object: K["Object"],
   run: RunContext<K>,
 ): Promise<PlannedObject> {

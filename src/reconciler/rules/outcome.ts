@@ -58,6 +58,23 @@ export interface Suspended {
 /** The outcome of a run that did not release its object. */
 export type Outcome = Waiting | Settled | Suspended | Failed;
 
+/** Why a run ends. */
+export type End = Exclude<Outcome, Failed> | Released;
+
+const OUTCOMES: ReadonlySet<string> = new Set(["Waiting", "Settled", "Suspended"]);
+
+export function isOutcome(step: { readonly kind: string }): step is Exclude<Outcome, Failed> {
+  return OUTCOMES.has(step.kind);
+}
+
+export function isReleased(step: { readonly kind: string }): step is Released {
+  return step.kind === "Released";
+}
+
+export function isFailing(step: { readonly kind: string }): step is Failing {
+  return step.kind === "Failing";
+}
+
 /** A failure after a change: the run ends with `cause`, and its report is about `progress`. */
 export class PartialFailure<Progress = unknown> extends Error {
   override readonly name = "PartialFailure";

@@ -1,0 +1,90 @@
+/** The drivers of a run, with a kind whose effects the case names. */
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import type { ServiceAccount } from "../../../src/api/service-account.ts";
+import { createMetrics } from "../../../src/observability/metrics.ts";
+import { defineEffect, type Effects, type Ended } from "../../../src/reconciler/effects.ts";
+import type { RunDefinition } from "../../../src/reconciler/kind-definition.ts";
+import { createReconciler } from "../../../src/reconciler/reconciler.ts";
+import type { KindTypes } from "../../../src/reconciler/run-context.ts";
+import { serviceAccountType } from "../../../src/resources/resource-types.ts";
+import { silentLog } from "../../../src/util/log.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { MemoryCluster } from "../../support/memory-cluster.ts";
+
+interface Toy extends KindTypes {
+  readonly Object: ServiceAccount;
+  readonly Snapshot: { readonly object: ServiceAccount; readonly known: readonly string[] };
+}
+
+/** `Fail` is an effect that fails, `Save` one that is allowed for a suspended object. */
+function toy(suspend: boolean, ...kinds: readonly string[]) {
+  const clock = createFakeClock();
+  const kube = new MemoryCluster(clock);
+  const called: string[] = [];
+  const reports: (readonly string[])[] = [];
+  const effect = (kind: string) =>
+    defineEffect<Toy, Toy["Snapshot"], void, string>({
+      kind,
+      whileSuspended: kind === "Save",
+      call: async () => {
+        if (kind === "Fail") throw new Error("no");
+        called.push(kind);
+        return { answer: kind };
+      },
+      planned: () => ({ answer: `${kind} assumed` }),
+    });
+  function* run(snapshot: Toy["Snapshot"]): Effects<Toy, Ended<Toy>> {
+    let s = snapshot;
+    for (const kind of kinds) s = { ...s, known: [...s.known, yield* effect(kind)(s)] };
+    return { progress: { snapshot: s, done: undefined }, end: { kind: "Settled" } };
+  }
+  const kind: RunDefinition<Toy> = {
+    type: serviceAccountType,
+    parse: () => ({ ok: true, spec: { suspend } }),
+    observe: async (object) => ({ object, known: [] }) as never,
+    run,
+    report: ({ snapshot: { known } }, { kind: end }) => {
+      reports.push([...known, end]);
+      return { objects: [] };
+    },
+  };
+  const { reconcile, plan } = createReconciler(kind, {
+    ...{ kube: kube.client, caches: kube.openCaches(), connections: {} as never, clock },
+    ...{ metrics: createMetrics(new Registry()), log: silentLog },
+    ...{ events: { record: () => undefined }, random: { fraction: () => 0.5, id: () => "id" } },
+  });
+  const key = { namespace: "team-a", name: "toy" };
+  kube.put(serviceAccountType, { metadata: key, spec: {} });
+  const object = kube.peek(serviceAccountType, key) as ServiceAccount;
+  const { signal } = new AbortController();
+  return {
+    ...{ called, reports },
+    run: () => reconcile(object, { id: "run", signal, reportSignal: signal }),
+    plan: () => plan(object, { signal }),
+  };
+}
+
+test("a run goes on with the answers, and its report is about all of them", async () => {
+  const { run, called, reports } = toy(false, "Read", "Write");
+  await run();
+  expect([called, reports]).toEqual([["Read", "Write"], [["Read", "Write", "Settled"]]]);
+});
+
+test("a failure is reported with what was known before the effect", async () => {
+  const { run, reports } = toy(false, "Read", "Fail", "Write");
+  await expect(run()).rejects.toThrow("no");
+  expect(reports).toEqual([["Read", "Failed"]]);
+});
+
+test("a run over a suspended object ends before the first effect that is not allowed", async () => {
+  const { run, reports } = toy(true, "Save", "Write", "Save");
+  await run();
+  expect(reports).toEqual([["Save", "Suspended"]]);
+});
+
+test("a plan goes on with assumed answers, and calls nothing", async () => {
+  const { plan, called, reports } = toy(false, "Read", "Fail");
+  await plan();
+  expect([called, reports]).toEqual([[], [["Read assumed", "Fail assumed", "Settled"]]]);
+});
