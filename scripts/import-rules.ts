@@ -87,11 +87,7 @@ export const LAYERS: readonly Layer[] = [
       "util/**",
       "node:crypto",
     ],
-    types: [
-      "reconciler/{clock-reading,kind-definition,run-context}.ts",
-      "kube/{resource,events/event-recorder}.ts",
-      "runtime/result.ts",
-    ],
+    types: ["kube/{resource,events/event-recorder}.ts", "runtime/result.ts"],
   },
   {
     files: "reconciler/**",

@@ -1,16 +1,15 @@
 import { isPlanOnly } from "../../api/plan-only.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import type { KindDefinition } from "../../reconciler/kind-definition.ts";
+import type { RunDefinition } from "../../reconciler/kind-definition.ts";
 import { createReconciler, type KindReconciler } from "../../reconciler/reconciler.ts";
 import { indexes } from "../../resources/indexes.ts";
 import { policyBindingType, serviceAccountType } from "../../resources/resource-types.ts";
 import type { AccountRef } from "./account-store.ts";
 import { observe } from "./observe.ts";
-import { next } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
 import type { AccountBindingsKind, BindingsReading } from "./rules/snapshot.ts";
-import { bindingsSteps } from "./steps/steps.ts";
+import { reconcileBindings } from "./run.ts";
 
 /**
  * Reconciles the policies bound to one service account to match all its PolicyBindings in one run: the console can only
@@ -19,15 +18,13 @@ import { bindingsSteps } from "./steps/steps.ts";
 export function createAccountBindingsReconciler(
   context: Context,
 ): KindReconciler<AccountBindingsKind> {
-  const kind: KindDefinition<AccountBindingsKind> = {
+  const kind: RunDefinition<AccountBindingsKind> = {
     type: serviceAccountType,
     parse: () => ({ ok: true, spec: { suspend: false } }),
-    start: {},
     isPlanOnly: isAccountPlanOnly,
     observe,
-    next,
-    steps: bindingsSteps,
-    report: (progress, outcome, _, state) => report(progress, outcome, state),
+    run: reconcileBindings,
+    report: ({ snapshot }, outcome, _, state) => report(snapshot, outcome, state),
   };
   return createReconciler(kind, context);
 }

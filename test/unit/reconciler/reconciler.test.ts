@@ -9,6 +9,7 @@ import { KubeError } from "../../../src/kube/errors.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import type { KindDefinition } from "../../../src/reconciler/kind-definition.ts";
 import { createReconciler } from "../../../src/reconciler/reconciler.ts";
+import { PartialFailure } from "../../../src/reconciler/rules/outcome.ts";
 import { readinessOf } from "../../../src/reconciler/rules/report.ts";
 import type { KindTypes, Progress } from "../../../src/reconciler/run-context.ts";
 import { serviceAccountType } from "../../../src/resources/resource-types.ts";
@@ -141,6 +142,16 @@ test.each([
   const run = world.run(world.stored(), AbortSignal.abort(reason), signal);
   await expect(run).rejects.toBe(failure);
   expect(world.failures).toEqual(expected);
+});
+
+test("events of an action that failed half-way are recorded", async () => {
+  const object = { kind: "Toy", metadata: KEY };
+  const events = [{ object, event: { reason: "Half" } }];
+  const failure = new PartialFailure({ snapshot: { object }, done: [], events }, new Error("no"));
+  const world = toy("Save", { failure });
+  world.put({ finalizers: [FINALIZER] });
+  await expect(world.run()).rejects.toThrow("no");
+  expect(world.events).toEqual(["Half"]);
 });
 
 test("a run that ends because the process stops is not reported", async () => {

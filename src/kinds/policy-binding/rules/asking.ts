@@ -1,26 +1,31 @@
 /** When the operator reads an account's bindings from the console (listBindings). Pure. */
 import { annotations } from "../../../api/meta.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
+import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { requestToken } from "../../../reconciler/rules/request.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
 import { choose, hasSay, mustAsk, type UsableSnapshot, watchedSync } from "./choose.ts";
-import type { DecisionInput } from "./decide.ts";
+import { quiet } from "./quiet.ts";
+import { endOfWait, lateRevocations } from "./release.ts";
 import { nextDriftCheck } from "./schedule.ts";
 import type { AccountBindingsState } from "./state.ts";
 import { nextRead, watchedUntil } from "./unanswered-sync.ts";
 
 const UNREAD_PAUSE_MS = 30 * SECOND;
 
-/** Whether something must change, a person has requested a run, a check is due, or the last run failed. */
-export function isToBeAsked(snapshot: UsableSnapshot, input: DecisionInput): boolean {
-  if (!hasSay(snapshot)) return false;
+/**
+ * Whether something must change, a person has requested a run, a check is due, or the last run failed; not if this run
+ * has read them.
+ */
+export function isToBeAsked(snapshot: UsableSnapshot): boolean {
+  if (snapshot.live !== undefined || !hasSay(snapshot)) return false;
   const isDue = dueAt(snapshot, snapshot.state) <= snapshot.now;
   return (
     isDue ||
     isUnknown(snapshot) ||
     snapshot.state.hasFailed ||
     isRequested(snapshot) ||
-    mustAsk(input)
+    mustAsk(choose(snapshot).input)
   );
 }
 
@@ -29,8 +34,16 @@ function isUnknown({ availability: { account }, state }: UsableSnapshot): boolea
   return !account.created && account.record.ours === undefined && state.unreadSince === undefined;
 }
 
+/** The end of a run within a pause. Before a deletion is given up, the operator tries once more. */
+export function pauseOf(snapshot: UsableSnapshot): Waiting | undefined {
+  const isOver = !isPaused(snapshot) || lateRevocations(snapshot).length > 0;
+  if (snapshot.live !== undefined || isOver) return undefined;
+  const { afterMs = Number.POSITIVE_INFINITY } = endOfWait(snapshot);
+  return quiet(Math.min(untilAsked(snapshot, snapshot.state), afterMs));
+}
+
 /** Whether the pause applies: it is not over, the desired state is unchanged, and no person has requested a run. */
-export function isPaused(snapshot: UsableSnapshot): boolean {
+function isPaused(snapshot: UsableSnapshot): boolean {
   const { pause } = snapshot.state;
   if (pause === undefined || isRequested(snapshot)) return false;
   return snapshot.now < pause.until && pause.desired === desiredState(snapshot);

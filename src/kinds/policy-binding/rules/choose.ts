@@ -1,4 +1,4 @@
-/** The decision from a snapshot: the same after every action of a run, because the facts stay the same. Pure. */
+/** The decision from a snapshot. Pure. */
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { LiveBindings } from "../../../console/model.ts";
 import { otherSpellings } from "../../../util/spelling.ts";
@@ -12,7 +12,7 @@ import {
 } from "./decide.ts";
 import { contains, type PolicySet, sameSet, union } from "./policy-set.ts";
 import { contendedUntil } from "./schedule.ts";
-import type { BindingsDone, BindingsSnapshot } from "./snapshot.ts";
+import type { BindingsSnapshot } from "./snapshot.ts";
 import type { AccountBindingsState } from "./state.ts";
 import { stillWatched, type UnansweredSync } from "./unanswered-sync.ts";
 import { stillBelieved, withoutUnbound } from "./unbound.ts";
@@ -111,11 +111,8 @@ function respell(live: LiveBindings, spellings: ReadonlyMap<string, string>): Li
  * Whether the console's last answer about the bound policies could not be read: what the console accepted is known, and
  * whether it is bound is not.
  */
-export function isUnread(
-  { live, account }: Pick<BindingsSnapshot, "live" | "account">,
-  { synced }: BindingsDone,
-): boolean {
-  if (synced !== undefined) return synced === "Unknown";
+export function isUnread({ live, account, synced }: BindingsSnapshot): boolean {
+  if (synced !== undefined) return synced.effect === "Unknown";
   return live === undefined ? account?.status?.bindings?.unreadable === true : !live.readable;
 }
 

@@ -5,7 +5,7 @@ import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import { isSpelledLike } from "../../../util/spelling.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { declaredBy, describeBound, isAsDeclared } from "./bound-text.ts";
-import { type Choice, choose, isUsable, watchedSync } from "./choose.ts";
+import { type Choice, choose, isUnread, isUsable, watchedSync } from "./choose.ts";
 import { common, listed, type PolicySet } from "./policy-set.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
 import { describeUnanswered } from "./unanswered-sync.ts";
@@ -17,12 +17,6 @@ const RETAIN_REFUSED =
 /** The result of a run: the decision carried out, or why there is none. */
 export type Conclusion = Choice | Readiness;
 
-/** What the last read of this run showed. */
-export interface Shown {
-  readonly unread: boolean;
-  readonly respelled: PolicySet | undefined;
-}
-
 /**
  * Problems of the object come before problems of its account. An object whose spec is not carried out for now is Ready
  * if exactly its policies are bound, otherwise Stalled.
@@ -31,11 +25,10 @@ export function readinessOf(
   snapshot: BindingsSnapshot,
   binding: BindingView,
   conclusion: Conclusion,
-  shown: Shown,
 ): Readiness {
-  const { unread } = shown;
-  const restricted = restrictedReadiness(snapshot, binding, conclusion, unread);
+  const restricted = restrictedReadiness(snapshot, binding, conclusion);
   if (restricted !== undefined) return restricted;
+  const unread = isUnread(snapshot);
   const bound = boundNow(snapshot, binding, conclusion);
   const heldBack = heldBackBy(binding, conclusion);
   if (heldBack !== undefined && isAsDeclared(bound, binding))
@@ -46,7 +39,7 @@ export function readinessOf(
     const parts = [message, describeBound(bound, binding, unread), advice];
     return { state: "Stalled", reason, message: parts.filter((part) => part !== "").join(" ") };
   }
-  return "decision" in conclusion ? decided(conclusion, binding, snapshot, shown) : conclusion;
+  return "decision" in conclusion ? decided(conclusion, binding, snapshot) : conclusion;
 }
 
 /** Why the spec of the object is not carried out for now, though nothing is wrong with it. */
@@ -76,11 +69,11 @@ function boundNow(
 
 /** For an account with a restriction: why nothing may be bound, and which policies are or will be unbound. */
 function restrictedReadiness(
-  { availability }: BindingsSnapshot,
+  snapshot: BindingsSnapshot,
   { applied }: BindingView,
   conclusion: Conclusion,
-  unread: boolean,
 ): Readiness | undefined {
+  const { availability } = snapshot;
   if (availability.kind !== "Usable" || availability.restriction === undefined) return undefined;
   if (!("decision" in conclusion) || availability.account.accessRevoked) return undefined;
   const { state, reason, message, withdrawal } = availability.restriction;
@@ -90,7 +83,7 @@ function restrictedReadiness(
     withdrawal !== undefined && due.length > 0
       ? ` Unless a grant matches again, ${listed(due)} will be unbound at ${toIso8601(withdrawal.until)}.`
       : taken.length > 0
-        ? ` The connection no longer grants ${listed(taken)}: ${unread ? "the console accepted to unbind them, and its answer about the bound policies cannot be read" : "unbound"}.`
+        ? ` The connection no longer grants ${listed(taken)}: ${isUnread(snapshot) ? "the console accepted to unbind them, and its answer about the bound policies cannot be read" : "unbound"}.`
         : "";
   return { state, reason, message: `${message}${more}` };
 }
@@ -98,9 +91,10 @@ function restrictedReadiness(
 function decided(
   { input, decision, respelled }: Choice,
   { uid, policyIds, retainRefused }: BindingView,
-  { now, state }: BindingsSnapshot,
-  { unread, ...shown }: Shown,
+  snapshot: BindingsSnapshot,
 ): Readiness {
+  const { now, state, synced } = snapshot;
+  const unread = isUnread(snapshot);
   const watched = describeUnanswered(state && watchedSync({ now }, state));
   const { blocked, postponed } = decision;
   if (blocked !== undefined)
@@ -119,7 +113,7 @@ function decided(
         "The console refused a change of the account's policies; the operator tries its PolicyBindings one by one.",
     };
   const retain = retainRefused ? RETAIN_REFUSED : "";
-  const spelling = describeSpelling(policyIds, shown.respelled ?? respelled);
+  const spelling = describeSpelling(policyIds, synced?.respelled ?? respelled);
   return allBound(policyIds, unread, `${spelling}${watched}${retain}`);
 }
 

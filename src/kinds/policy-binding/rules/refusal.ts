@@ -7,7 +7,6 @@ import { nearText } from "../../../util/near-text.ts";
 import { asSubmitted } from "../../../util/spelling.ts";
 import { HOUR, type Instant } from "../../../util/time.ts";
 import { listed, type PolicySet, union, without } from "./policy-set.ts";
-import type { BindingsActionOf } from "./snapshot.ts";
 import { type AccountBindingsState, type PolicyRefusal, standingRefusal } from "./state.ts";
 import type { BindingView } from "./views.ts";
 
@@ -18,6 +17,13 @@ const REFUSALS: ReadonlySet<IamErrorCode> = new Set([
   "NotFound",
   "FailedPrecondition",
 ]);
+
+/** A rejected list, and the objects whose policies it would have bound for the first time. */
+export interface Refusal {
+  readonly refusal: IamError;
+  readonly suspects: readonly BindingView[];
+  readonly before: PolicySet;
+}
 
 /** Whether the console rejected the list itself; other errors say nothing about the list. */
 export function isRefusal(error: unknown): error is IamError {
@@ -30,7 +36,7 @@ export function isRefusal(error: unknown): error is IamError {
  */
 export function withRefusals(
   state: AccountBindingsState,
-  { suspects, before, refusal }: BindingsActionOf<"AttributeRefusal">,
+  { suspects, before, refusal }: Refusal,
   policies: readonly IamPolicy[] | undefined,
   now: Instant,
 ): AccountBindingsState {

@@ -1,44 +1,26 @@
 /** Which deleted PolicyBindings lose their finalizer, and why. Pure. */
 import { cleanupDeadline } from "../../../reconciler/rules/cleanup.ts";
 import { type PolicySet, union, without } from "./policy-set.ts";
-import type {
-  BindingsActionOf,
-  BindingsProgress,
-  BindingsSnapshot,
-  ReleaseCause,
-} from "./snapshot.ts";
+import type { BindingsSnapshot } from "./snapshot.ts";
 import type { BindingView, BoundAccount, Stage } from "./views.ts";
 
-type Release = BindingsActionOf<"RemoveFinalizers">;
-
-/** Removes the operator's finalizer from deleted objects that still have it; `undefined` if there are none. */
-export function release(
+/** Deleted objects in these stages that still have the operator's finalizer. */
+export function releasable(
   { bindings, objects }: BindingsSnapshot,
-  because: ReleaseCause,
-  stages: readonly Exclude<Stage, "Live">[],
-  isMeant: (binding: BindingView) => boolean = () => true,
-): Release | undefined {
-  const uids = bindings
+  ...stages: readonly Exclude<Stage, "Live">[]
+): readonly BindingView[] {
+  return bindings
     .filter(({ stage }) => stages.some((each) => each === stage))
-    .filter((each) => each.hasFinalizer && objects.has(each.uid) && isMeant(each))
-    .map(({ uid }) => uid);
-  return uids.length === 0 ? undefined : { kind: "RemoveFinalizers", uids, because };
+    .filter(({ uid, hasFinalizer }) => hasFinalizer && objects.has(uid));
 }
 
-/**
- * Releases objects whose policies could not be revoked for too long. Before that, the account records the policies, so
- * that they are unbound later.
- */
-export function releaseLate({
-  snapshot,
-  done,
-}: BindingsProgress): Release | BindingsActionOf<"RecordUnrevoked"> | undefined {
-  const late = release(snapshot, "GaveUp", ["Revoking"], (each) => timeLeft(snapshot, each) <= 0);
-  if (late === undefined || snapshot.account === undefined || done.unrevoked !== undefined)
-    return late;
-  const released = snapshot.bindings.filter(({ uid }) => late.uids.includes(uid));
-  const policyIds = union(...released.map(({ applied }) => applied));
-  return policyIds.length === 0 ? late : { kind: "RecordUnrevoked", policyIds };
+export function isUnbound({ applied }: BindingView): boolean {
+  return applied.length === 0;
+}
+
+/** Objects whose policies could not be revoked for too long. */
+export function lateRevocations(snapshot: BindingsSnapshot): readonly BindingView[] {
+  return releasable(snapshot, "Revoking").filter((each) => timeLeft(snapshot, each) <= 0);
 }
 
 /** The recorded policies that are still to be unbound: no PolicyBinding declares or retains them. */

@@ -8,13 +8,13 @@ import { type ObjectReport, ownFields, type Report } from "../../../reconciler/r
 import { policyBindingType } from "../../../resources/resource-types.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import { untilAsked } from "./asking.ts";
-import { choose, hasSay, isUnread, isUsable } from "./choose.ts";
+import { choose, hasSay, isUsable } from "./choose.ts";
 import { isActive } from "./decide.ts";
 import { contains, type PolicySet, sameSet } from "./policy-set.ts";
 import { isQuiet } from "./quiet.ts";
-import { type Conclusion, readinessOf, type Shown } from "./readiness.ts";
+import { type Conclusion, readinessOf } from "./readiness.ts";
 import { isStale } from "./schedule.ts";
-import type { BindingsProgress, BindingsSnapshot } from "./snapshot.ts";
+import type { BindingsSnapshot } from "./snapshot.ts";
 import type { AccountBindingsState } from "./state.ts";
 import { stateAfter } from "./state-after.ts";
 import type { BindingView } from "./views.ts";
@@ -24,22 +24,20 @@ const REJECTED_MS = 5 * MINUTE;
 
 /** One status for each remaining PolicyBinding; none if the run learned nothing new. */
 export function report(
-  { snapshot, done }: BindingsProgress,
+  snapshot: BindingsSnapshot,
   outcome: Outcome,
   current: AccountBindingsState | undefined,
 ): Report<AccountBindingsState | undefined> {
-  const state = stateAfter({ snapshot, done }, outcome, current);
+  const state = stateAfter(snapshot, outcome, current);
   const requeueAfterMs = requeueAfter(snapshot, outcome, state);
   const conclusion = isQuiet(outcome) ? undefined : conclusionOf(snapshot, outcome);
   if (conclusion === undefined) return { objects: [], state, requeueAfterMs };
-  const unread = isUnread(snapshot, done);
-  const shown: Shown = { unread, respelled: done.respelled };
   const objects = snapshot.bindings.flatMap((binding): readonly ObjectReport[] => {
     const object = snapshot.objects.get(binding.uid);
     if (object === undefined || (binding.stage !== "Live" && !binding.hasFinalizer)) return [];
     return [
       {
-        ...toReport(snapshot, binding, object, conclusion, shown, outcome),
+        ...toReport(snapshot, binding, object, conclusion, outcome),
         isCleanupBlocked: isCleanupBlocked(object, binding, outcome, conclusion),
       },
     ];
@@ -66,7 +64,6 @@ function toReport(
   binding: BindingView,
   object: PolicyBinding,
   conclusion: Conclusion,
-  shown: Shown,
   outcome: Outcome,
 ): ObjectReport {
   const status = statusOf(snapshot, binding, object, conclusion);
@@ -74,7 +71,7 @@ function toReport(
     type: policyBindingType,
     object,
     status,
-    readiness: readinessOf(snapshot, binding, conclusion, shown),
+    readiness: readinessOf(snapshot, binding, conclusion),
     suspended: binding.suspended && !isRestricted(snapshot),
     handledRequest: isHandled(snapshot, conclusion, outcome) ? binding.requestedAt : undefined,
     // A cache may lack an intent that another process has just written; the write must not overwrite it (S11).

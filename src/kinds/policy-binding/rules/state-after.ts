@@ -4,11 +4,11 @@ import { PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import { desiredState, dueAt, tokenOf } from "./asking.ts";
 import { choose, isUnread, isUsable, type UsableSnapshot } from "./choose.ts";
 import { isQuiet } from "./quiet.ts";
-import type { BindingsDone, BindingsProgress } from "./snapshot.ts";
+import type { BindingsSnapshot } from "./snapshot.ts";
 import { type AccountBindingsState, NEVER_ASKED, stateIn } from "./state.ts";
 
 export function stateAfter(
-  { snapshot, done }: BindingsProgress,
+  snapshot: BindingsSnapshot,
   outcome: Outcome,
   current: AccountBindingsState | undefined,
 ): AccountBindingsState | undefined {
@@ -23,14 +23,11 @@ export function stateAfter(
   // A plan has changed nothing, so the next plan asks again.
   if (outcome.kind === "Waiting" && outcome.reason === PLAN_ONLY)
     return { ...ended, askedAt: NEVER_ASKED };
-  return outcome.kind === "Settled" && isUsable(snapshot)
-    ? afterDecision(snapshot, done, ended)
-    : ended;
+  return outcome.kind === "Settled" && isUsable(snapshot) ? afterDecision(snapshot, ended) : ended;
 }
 
 function afterDecision(
   snapshot: UsableSnapshot,
-  done: BindingsDone,
   state: AccountBindingsState,
 ): AccountBindingsState {
   const { decision, contendedUntil } = choose(snapshot);
@@ -40,7 +37,7 @@ function afterDecision(
     ...state,
     askedAt: snapshot.now,
     unreadSince:
-      decision.blocked === undefined && isUnread(snapshot, done)
+      decision.blocked === undefined && isUnread(snapshot)
         ? (state.unreadSince ?? snapshot.now)
         : undefined,
     handledToken: tokenOf(snapshot.account),

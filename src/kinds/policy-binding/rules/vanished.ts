@@ -4,6 +4,7 @@
  */
 import type { LiveBindings } from "../../../console/model.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
+import type { UsableSnapshot } from "./choose.ts";
 import { type PolicySet, sameSet, without } from "./policy-set.ts";
 import type { VanishedPolicies } from "./state.ts";
 import type { BoundAccount } from "./views.ts";
@@ -23,7 +24,9 @@ export function vanishedBy(
   return earlier !== undefined && sameSet(earlier.ids, ids) ? earlier : { ids, since: now };
 }
 
-export function isConfirmed(vanished: VanishedPolicies | undefined, now: Instant): boolean {
+/** Whether the answer of this run, if there is one, is believed. */
+export function isConfirmed({ availability, live, state, now }: UsableSnapshot): boolean {
+  const vanished = live && vanishedBy(availability.account, live, state.vanished, now);
   return vanished === undefined || now - vanished.since >= CONFIRM_MS;
 }
 

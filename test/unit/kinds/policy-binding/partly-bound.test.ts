@@ -16,7 +16,7 @@ function readinessOf(text: string, live: string) {
     source: "Server",
     live: { readable: true, policyIds: listOf(live) },
   });
-  const { objects } = report({ snapshot: given, done: {} }, { kind: "Settled" }, undefined);
+  const { objects } = report(given, { kind: "Settled" }, undefined);
   return objects[0]?.readiness;
 }
 
@@ -73,12 +73,7 @@ test.each([
     { policyId: "pol-deploy", name: "Deployer" },
     { policyId: "pol-scp", kind: "SCP" },
   ];
-  const { refusals } = withRefusals(
-    state,
-    { kind: "AttributeRefusal", refusal, suspects, before: [] },
-    policies,
-    NOW,
-  );
+  const { refusals } = withRefusals(state, { refusal, suspects, before: [] }, policies, NOW);
   expect(refusals.get("0-uid")?.problem.message).toContain(` Policy ${words}`);
 });
 
@@ -94,6 +89,6 @@ test.each([
   const availability = { kind: "Unavailable", message: "No.", ...why } as const;
   const given = snapshot(account(), [binding], { availability });
   const outcome = { kind: "Waiting", message: "No.", ...why } as const;
-  const { objects } = report({ snapshot: given, done: {} }, outcome, undefined);
+  const { objects } = report(given, outcome, undefined);
   expect(objects[0]?.handledRequest).toBe("now");
 });

@@ -5,7 +5,6 @@ import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
 import type { LiveBindings } from "../../../../src/console/model.ts";
 import { desiredState, dueAt } from "../../../../src/kinds/policy-binding/rules/asking.ts";
 import type { UsableSnapshot } from "../../../../src/kinds/policy-binding/rules/choose.ts";
-import { next } from "../../../../src/kinds/policy-binding/rules/next.ts";
 import { report } from "../../../../src/kinds/policy-binding/rules/report.ts";
 import type {
   AccountBindingsKind,
@@ -16,7 +15,7 @@ import type {
   BindingView,
   BoundAccount,
 } from "../../../../src/kinds/policy-binding/rules/views.ts";
-import { bindingsSteps } from "../../../../src/kinds/policy-binding/steps/steps.ts";
+import { reconcileBindings } from "../../../../src/kinds/policy-binding/run.ts";
 import type { ReportedObject } from "../../../../src/reconciler/rules/report.ts";
 import { HOUR, MINUTE } from "../../../../src/util/time.ts";
 import {
@@ -41,10 +40,8 @@ import {
 } from "./builders.ts";
 
 const rules: Rules<AccountBindingsKind> = {
-  start: {},
-  steps: bindingsSteps,
-  next,
-  report: (progress, outcome, _, before) => report(progress, outcome, before),
+  run: reconcileBindings,
+  report: ({ snapshot }, outcome, _, before) => report(snapshot, outcome, before),
 };
 const spec = { suspend: false };
 const before = ago.map((ms) => NOW - ms);

@@ -2,11 +2,12 @@
 import { expect, test } from "vitest";
 import { IamError } from "../../../../src/console/errors.ts";
 import { choose, isUsable } from "../../../../src/kinds/policy-binding/rules/choose.ts";
-import { next } from "../../../../src/kinds/policy-binding/rules/next.ts";
 import { withRefusals } from "../../../../src/kinds/policy-binding/rules/refusal.ts";
 import { report } from "../../../../src/kinds/policy-binding/rules/report.ts";
 import type { BindingsSnapshot } from "../../../../src/kinds/policy-binding/rules/snapshot.ts";
 import type { AccountBindingsState } from "../../../../src/kinds/policy-binding/rules/state.ts";
+import { reconcileBindings } from "../../../../src/kinds/policy-binding/run.ts";
+import { playRun } from "../play-run.ts";
 import { account, bindingOf, listOf, NOW, recorded, snapshot } from "./builders.ts";
 
 const kept = account(recorded(["p1"]));
@@ -30,7 +31,7 @@ test.each<[string, BindingsSnapshot, object]>([
   [
     "a policy that was never submitted may be another one",
     read("p1 P2", ["p1", "p2, on record: "]),
-    { kind: "WriteIntents", intents: [{ uid: "1-uid", policyIds: ["p2"] }] },
+    { kind: "WriteIntent", uid: "1-uid", policyIds: ["p2"] },
   ],
   [
     "a deleted binding's policy is unbound",
@@ -38,7 +39,8 @@ test.each<[string, BindingsSnapshot, object]>([
     { kind: "SyncBindings", policyIds: ["F"] },
   ],
 ])("%s", (_, given, expected) => {
-  expect(next({ snapshot: given, done: {} })).toMatchObject(expected);
+  const [first] = playRun(reconcileBindings(given));
+  expect(first).toMatchObject(expected);
 });
 
 test("the console's spelling is declared without a call", () => {
@@ -57,10 +59,10 @@ test("a policy that was just unbound is not foreign in a list that is behind", (
 });
 
 test.each([
-  ["of this run", read("P1", ["p1"]), {}],
-  ["after a call", read("", ["p1"]), { synced: "Shown", respelled: ["P1"] } as const],
-])("the condition has the spelling of the last read, %s", (_, given, done) => {
-  const { objects } = report({ snapshot: given, done }, { kind: "Settled" }, undefined);
+  ["of this run", read("P1", ["p1"])],
+  ["after a call", read("", ["p1"], { synced: { effect: "Shown", respelled: ["P1"] } })],
+])("the condition has the spelling of the last read, %s", (_, given) => {
+  const { objects } = report(given, { kind: "Settled" }, undefined);
   expect(objects[0]?.readiness).toMatchObject({
     reason: "Synced",
     message: "1 policy is bound. The console stores another spelling: P1.",
@@ -74,7 +76,7 @@ test("a refused list is not blamed on a policy that is listed in another spellin
   const blamed = (policies: string): AccountBindingsState =>
     withRefusals(
       state,
-      { kind: "AttributeRefusal", refusal, suspects, before: [] },
+      { refusal, suspects, before: [] },
       listOf(policies).map((policyId) => ({ policyId })),
       NOW,
     );

@@ -2,18 +2,17 @@ import { describe, expect, test } from "vitest";
 import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
 import { IamError } from "../../../../src/console/errors.ts";
 import { choose, isUsable } from "../../../../src/kinds/policy-binding/rules/choose.ts";
-import { next } from "../../../../src/kinds/policy-binding/rules/next.ts";
 import { report } from "../../../../src/kinds/policy-binding/rules/report.ts";
-import type {
-  BindingsDone,
-  BindingsSnapshot,
-} from "../../../../src/kinds/policy-binding/rules/snapshot.ts";
+import type { BindingsSnapshot } from "../../../../src/kinds/policy-binding/rules/snapshot.ts";
 import type {
   BindingView,
   BoundAccount,
   UnavailableAccount,
 } from "../../../../src/kinds/policy-binding/rules/views.ts";
+import { reconcileBindings } from "../../../../src/kinds/policy-binding/run.ts";
+import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
 import { DAY, HOUR, MINUTE, toIso8601 } from "../../../../src/util/time.ts";
+import { playRun } from "../play-run.ts";
 import { account, bindingOf, NOW, recorded, snapshot, stored } from "./builders.ts";
 
 const nothing = { readable: true, policyIds: [] } as const;
@@ -71,15 +70,12 @@ const waiting = { kind: "Waiting", reason: "WaitingForServiceAccount" };
 const inASecond = { kind: "Waiting", afterMs: 1_000 };
 const sync = { kind: "SyncBindings", policyIds: ["p1"], reason: "PoliciesSynced", isDrift: false };
 const correct = { ...sync, reason: "DriftCorrected", isDrift: true };
-const intent = (policyIds: string[]) => ({
-  kind: "WriteIntents",
-  intents: [{ uid: "0-uid", policyIds }],
-});
+const intent = (policyIds: string[]) => ({ kind: "WriteIntent", uid: "0-uid", policyIds });
 const record = { kind: "RecordBindings", bindings: { policyIds: ["p1"], policyCount: 1 } };
-const release = (because: string) => ({ kind: "RemoveFinalizers", because });
+const release = (because: string) => ({ kind: "RemoveFinalizer", uid: "0-uid", because });
 const attribute = { kind: "AttributeRefusal", suspects: [bindingOf("p1, on record: ")] };
-const done = { synced: "Shown", recorded: true } as const;
-const gaveUp = { unrevoked: ["p1"] };
+const unrevoked = { kind: "RecordBindings", bindings: { unrevokedPolicyIds: ["p1"] } };
+const shown = { SyncBindings: { effect: "Shown", respelled: [] } };
 const corrected = withState({ corrections: [1, 2, 3, 4, 5].map((ago) => NOW - ago * MINUTE) });
 const foreignAgain = { source: "Server", live: { readable: true, policyIds: ["f"] } } as const;
 const revokedBefore = account({ ...recorded([]), accessRevoked: true });
@@ -94,112 +90,115 @@ test("after five corrections, the message names the cluster that the account's d
   expect(messageFor(undefined)).toContain("5 corrections within an hour. The next");
 });
 
-/** The kind of step, or what it has to be like. */
-type Case = [string, BindingsSnapshot, string | object, BindingsDone?];
+/** The first effects, or the end: their kinds, or what they have to be like. */
+type Case = [string, BindingsSnapshot, readonly (string | object)[], Record<string, unknown>?];
 
 test.each<Case>([
-  ["caches that are behind", seen(kept, ["p1"], behind), inASecond],
-  ["a replaced account", seen(kept, ["p1"], server), inASecond, { accountReplaced: true }],
-  ["everything as recorded", seen(kept, ["p1"]), "Settled"],
+  ["caches that are behind", seen(kept, ["p1"], behind), [inASecond]],
+  [
+    "a replaced account",
+    seen(created, ["p1 new"], { live: nothing }),
+    ["ReadObjects", inASecond],
+    { ReadObjects: seen(created, ["p1 new"], { ...server, account: undefined }) },
+  ],
+  ["everything as recorded", seen(kept, ["p1"]), ["Settled"]],
   [
     "a deleted binding of an imported account whose bindings cannot be read",
     seen(account({ created: false }), ["p1 revoking"], unreadable),
-    "Settled",
-    { recorded: true },
+    ["Settled"],
   ],
-  ["a new binding", seen(kept, ["p1", "p2 new"]), "ListBindings"],
-  ["a drift check that is due", seen(kept, ["p1"], due), "ListBindings"],
-  ["an account without bindings", seen(kept, [], due), "Settled"],
-  ["bindings that are in place, after a failed run", seen(kept, ["p1"], failed), "ListBindings"],
-  ["revoked access", seen(closed, []), "ListBindings"],
-  ["an answer that changes something", seen(created, ["p1 new"], { live: nothing }), "ReadLive"],
-  ["a policy that is bound already", seen(kept, ["p1", "p1 new"]), "ReadLive"],
+  ["a new binding", seen(kept, ["p1", "p2 new"]), ["ListBindings"]],
+  ["a drift check that is due", seen(kept, ["p1"], due), ["ListBindings"]],
+  ["an account without bindings", seen(kept, [], due), ["Settled"]],
+  ["bindings that are in place, after a failed run", seen(kept, ["p1"], failed), ["ListBindings"]],
+  ["revoked access", seen(closed, []), ["ListBindings"]],
+  [
+    "an answer that changes something",
+    seen(created, ["p1 new"], { live: nothing }),
+    ["ReadObjects"],
+  ],
+  ["a policy that is bound already", seen(kept, ["p1", "p1 new"]), ["ReadObjects"]],
   [
     "an object without finalizer",
     seen(created, ["p1 new"], server),
-    { kind: "AddFinalizers", uids: ["0-uid"] },
+    [{ kind: "AddFinalizer", uid: "0-uid" }, intent(["p1"]), sync],
   ],
-  ["an object without intent", seen(created, ["p1, on record: "], server), intent(["p1"])],
-  ["a recorded intent", withIntent(), sync],
-  ["drift", seen(kept, ["p1"], server), correct],
-  ["drift after five corrections", seen(kept, ["p1"], { ...server, ...corrected }), "Settled"],
+  ["an object without intent", seen(created, ["p1, on record: "], server), [intent(["p1"]), sync]],
+  ["a recorded intent", withIntent(), [sync, record, "Settled"], shown],
+  ["drift", seen(kept, ["p1"], server), [correct]],
+  ["drift after five corrections", seen(kept, ["p1"], { ...server, ...corrected }), ["Settled"]],
   [
     "drift after five corrections where access is revoked",
     seen(revokedBefore, ["p1, on record: "], { ...foreignAgain, ...corrected }),
-    { ...correct, policyIds: [], reason: "AccessRevoked" },
-  ],
-  ["a PUT that is done", withIntent(), record, { synced: "Shown" }],
-  ["a record that is written", withIntent(), "Settled", done],
-  ["a refused list", withIntent(), intent([]), { refusal }],
-  [
-    "a refused list without intents",
-    seen(created, ["p1, on record: "], server),
-    attribute,
-    { refusal },
+    [{ ...correct, policyIds: [], reason: "AccessRevoked" }],
   ],
   [
-    "a refusal that is attributed",
-    seen(created, ["p1, on record: "], server),
-    { kind: "Waiting", afterMs: 1 },
-    { refusal, refusalAttributed: true },
+    "a refused list",
+    withIntent(),
+    [sync, intent([]), attribute, { kind: "Waiting", afterMs: 1 }],
+    { SyncBindings: refusal, AttributeRefusal: undefined },
   ],
-  ["a deleted, unbound object", seen(kept, ["p1 revoking"], bound), release("Revoked"), done],
+  [
+    "a deleted object",
+    seen(kept, ["p1 revoking"], bound),
+    [{ kind: "SyncBindings", policyIds: [] }, "RecordBindings", release("Revoked"), "Settled"],
+    shown,
+  ],
   [
     "a retained object",
     seen(kept, ["p1 releasing"], bound),
-    release("Retained"),
-    { recorded: true },
+    ["RecordBindings", release("Retained"), "Settled"],
   ],
-  ["a retained object in the caches", seen(kept, ["p1", "p1 releasing"]), "ReadLive"],
-  ["a late revocation, untried", seen(kept, ["p1 revoking"], {}, late), "ListBindings"],
+  ["a retained object in the caches", seen(kept, ["p1", "p1 releasing"]), ["ReadObjects"]],
+  ["a late revocation, untried", seen(kept, ["p1 revoking"], {}, late), ["ListBindings"]],
   [
     "a late revocation that has failed",
     seen(kept, ["p1 revoking"], failed, late),
-    { kind: "RecordUnrevoked", policyIds: ["p1"] },
+    [unrevoked, release("GaveUp"), "ListBindings"],
   ],
-  ["a recorded late failure", seen(kept, ["p1 revoking"], failed, late), release("GaveUp"), gaveUp],
-  ["a failure in time", seen(kept, ["p1 revoking"], failed, NOW), "ListBindings"],
+  ["a failure in time", seen(kept, ["p1 revoking"], failed, NOW), ["ListBindings"]],
   [
     "foreign policies that an answer lacks",
     seen(withForeign, ["p1"], { live: bound.live }),
-    { kind: "Waiting", afterMs: 5_000 },
+    [{ kind: "Waiting", afterMs: 5_000 }],
   ],
   [
     "foreign policies that two answers lack",
     seen(withForeign, ["p1"], { live: bound.live, ...vanished }),
-    "RecordBindings",
+    ["RecordBindings"],
   ],
   [
     "no account, and nothing bound",
     seen(kept, ["p1, on record: "], { account: undefined, state: undefined, ...missing }),
-    waiting,
+    [waiting],
   ],
-  ["no account in the caches, and something bound", seen(kept, ["p1"], missing), "ReadLive"],
+  ["no account in the caches, and something bound", seen(kept, ["p1"], missing), ["ReadObjects"]],
   [
     "no account on the server",
     seen(kept, ["p1 revoking"], { source: "Server", ...missing }),
-    release("AccountMissing"),
+    [release("AccountMissing"), waiting],
   ],
-  ["an unusable account, a live object", seen(kept, ["p1, on record: "], unavailable()), waiting],
+  ["an unusable account, a live object", seen(kept, ["p1, on record: "], unavailable()), [waiting]],
   [
     "an unusable account, a deleted object that has bound nothing",
     seen(kept, ["p1 revoking, on record: "], unavailable()),
-    release("NothingBound"),
+    [release("NothingBound"), waiting],
   ],
   [
     "an unusable account, a late revocation",
     seen(kept, ["p1 revoking"], unavailable(), late),
-    release("GaveUp"),
-    gaveUp,
+    [unrevoked, release("GaveUp"), waiting],
   ],
   [
     "an unusable account, a revocation that is given up in a minute",
     seen(kept, ["p1 revoking"], unavailable(), NOW - 9 * MINUTE),
-    { afterMs: MINUTE },
+    [{ afterMs: MINUTE }],
   ],
-])("the next step with %s", (_, given, expected, before = {}) => {
-  const step = typeof expected === "string" ? { kind: expected } : expected;
-  expect(next({ snapshot: given, done: before })).toMatchObject(step);
+])("a run with %s", (_, given, expected, answers) => {
+  const effects = playRun(reconcileBindings(given), answers).take(expected.length).toArray();
+  expect(effects).toMatchObject(
+    expected.map((each) => (typeof each === "string" ? { kind: each } : each)),
+  );
 });
 
 describe("the report", () => {
@@ -215,14 +214,14 @@ describe("the report", () => {
     ["Server", {}],
   ] as const)("of objects from %s is written with %j", (source, write) => {
     const given = seen(kept, ["p1"], { source });
-    const { objects } = report({ snapshot: given, done: {} }, failure, undefined);
+    const { objects } = report(given, failure, undefined);
     expect(objects[0]).toMatchObject({ write });
     expect(objects[0]?.write).toEqual(write);
   });
 
   test("of a failure keeps an intent", () => {
     const given = withIntent();
-    const { objects, state } = report({ snapshot: given, done: {} }, failure, undefined);
+    const { objects, state } = report(given, failure, undefined);
     expect(objects[0]).toMatchObject({
       status: { appliedPolicyIds: ["p1"] },
       readiness: { reason: "Unavailable" },
@@ -232,29 +231,28 @@ describe("the report", () => {
 
   test("of a failed read does not say that there is no account", () => {
     const given = seen(kept, ["p1"], missing);
-    const { objects } = report({ snapshot: given, done: {} }, failure, undefined);
+    const { objects } = report(given, failure, undefined);
     expect(objects[0]?.status).toMatchObject({ appliedPolicyIds: ["p1"] });
   });
 
   test("says nothing where nothing new is known, and forgets nothing", () => {
     const given = seen(kept, ["p1"], behind);
     const { state } = snapshot(kept, []);
-    const outcome = next({ snapshot: given, done: {} });
-    if (outcome.kind !== "Waiting") throw new Error("it waits");
-    const made = report({ snapshot: given, done: {} }, outcome, state);
+    const [outcome] = playRun(reconcileBindings(given));
+    const made = report(given, outcome as Outcome, state);
     expect(made).toEqual({ objects: [], state, requeueAfterMs: 1_000 });
   });
 
   test("leaves out what is released", () => {
     const given = seen(kept, ["p1", "p1 revoking"]);
     const released = { ...given, objects: new Map([...given.objects].slice(0, 1)) };
-    const { objects } = report({ snapshot: released, done: {} }, settled, undefined);
+    const { objects } = report(released, settled, undefined);
     expect(objects.map(({ object }) => object.metadata.uid)).toEqual(["0-uid"]);
   });
 
   test("puts an object's own problem before that of the account", () => {
     const given = seen(kept, ["p1!"]);
-    const { objects } = report({ snapshot: given, done: {} }, failure, undefined);
+    const { objects } = report(given, failure, undefined);
     expect(objects[0]?.readiness).toMatchObject({ state: "Stalled", reason: "PolicyNotGranted" });
   });
 
@@ -272,14 +270,14 @@ describe("the report", () => {
     const given = snapshot(kept, [view], bound);
     const object = { ...stored(view), status: { ...before, ...status } } as PolicyBinding;
     const known = { ...given, objects: new Map([[view.uid, object]]) };
-    const { objects } = report({ snapshot: known, done: {} }, settled, undefined);
+    const { objects } = report(known, settled, undefined);
     expect(objects[0]?.status).toMatchObject({ lastSyncTime });
   });
 
   test("forgets what it knew of an account that was made again", () => {
     const given = seen(kept, ["p1"]);
     const old = given.state && { ...given.state, accountUid: "old", isolating: true };
-    const { state } = report({ snapshot: given, done: {} }, settled, old);
+    const { state } = report(given, settled, old);
     expect(state).toMatchObject({ accountUid: "sa-uid", isolating: false });
   });
 });

@@ -4,115 +4,106 @@ import { plannedSync } from "../../../accounts/planned-sync.ts";
 import { readEffect } from "../../../accounts/read-effect.ts";
 import { toEvent } from "../../../api/events.ts";
 import type { IamReader } from "../../../console/client/reader.ts";
-import { IamError, isIamError } from "../../../console/errors.ts";
+import { type IamError, isIamError } from "../../../console/errors.ts";
 import { type Effect, notApplied, syncEffect } from "../../../console/evidence.ts";
 import type { IamPolicy, LiveBindings } from "../../../console/model.ts";
 import { keyOf } from "../../../kube/resource.ts";
-import { PartialFailure } from "../../../reconciler/rules/outcome.ts";
+import { defineEffect } from "../../../reconciler/effects.ts";
+import { publishEvents } from "../../../reconciler/publish.ts";
 import { asSubmitted, isSpelledLike, otherSpellings } from "../../../util/spelling.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { toError } from "../../../util/to-error.ts";
-import { isUsable, type UsableSnapshot, watchedSync } from "../rules/choose.ts";
-import { listed, type PolicySet, without } from "../rules/policy-set.ts";
-import { isRefusal, withRefusals } from "../rules/refusal.ts";
+import type { Sync } from "../rules/changes.ts";
+import { type UsableSnapshot, watchedSync } from "../rules/choose.ts";
+import { listed, without } from "../rules/policy-set.ts";
+import { isRefusal, type Refusal, withRefusals } from "../rules/refusal.ts";
 import { recent } from "../rules/schedule.ts";
 import type {
-  BindingsActionOf,
-  BindingsProgress,
+  AccountBindingsKind,
   BindingsReading,
   BindingsRun,
-  BindingsSnapshot,
   BindingsStatus,
+  Synced,
 } from "../rules/snapshot.ts";
 import { type AccountBindingsState, NEVER_ASKED, stateIn } from "../rules/state.ts";
 import { addUnanswered, mayTakeEffect, toStored } from "../rules/unanswered-sync.ts";
 import { addUnbound } from "../rules/unbound.ts";
 import { vanishedBy } from "../rules/vanished.ts";
 import { writeBindings } from "./objects.ts";
-import type { BindingsEffect, BindingsRead } from "./step-types.ts";
 
-/** listBindings. Foreign policies missing from the answer are remembered at once, even if the run fails later. */
-export const listBindings: BindingsRead<"ListBindings"> = {
-  read: async (_, { snapshot, done }, run) => {
-    const { session, availability, state, now } = usable(snapshot);
-    const { account } = availability;
-    const console = run.console(session, { isUrgent: account.accessRevoked });
-    const live = await console.listBindings(account.tpn, run.signal);
-    const vanished = vanishedBy(account, live, state.vanished, now);
-    return {
-      snapshot: { ...snapshot, live },
-      done,
-      remember: () => ({ ...state, vanished }),
-    };
+/** Foreign policies missing from the answer are remembered at once, even if the run fails later. */
+export const listBindings = defineEffect<AccountBindingsKind, UsableSnapshot, void, UsableSnapshot>(
+  {
+    kind: "ListBindings",
+    read: async (_, snapshot, run) => {
+      const { session, availability, state, now } = snapshot;
+      const { account } = availability;
+      const console = run.console(session, { isUrgent: account.accessRevoked });
+      const live = await console.listBindings(account.tpn, run.signal);
+      const vanished = vanishedBy(account, live, state.vanished, now);
+      return { answer: { ...snapshot, live }, remember: () => ({ ...state, vanished }) };
+    },
   },
-};
-
-/** What a read after the call showed. */
-interface Synced {
-  readonly effect: Exclude<Effect, "NotShown">;
-  /** The console's spellings of declared policies, if it spells them in another way. */
-  readonly respelled: PolicySet;
-}
+);
 
 /**
  * syncBindings, and a read that shows its effect: a call that the read contradicts has failed. If the console rejects a
- * list with new policies, the rejection is an answer and not a failure. Every change of the process state is kept at
- * once, because a later run must know of the call even if this run fails.
+ * list with new policies, the rejection is an answer and not a failure.
  */
-export const syncBindings: BindingsEffect<"SyncBindings", IamError | Synced> = {
-  call: async (action, progress, run) => {
-    const { snapshot } = progress;
-    const { session, availability } = usable(snapshot);
-    const { policyIds, ours, suspects } = action;
+export const syncBindings = defineEffect<
+  AccountBindingsKind,
+  UsableSnapshot,
+  Sync,
+  IamError | Synced
+>({
+  kind: "SyncBindings",
+  call: async (sync, snapshot, run) => {
+    const { session, availability, account } = snapshot;
+    const { policyIds, ours, suspects, reason } = sync;
     const { tpn, orgId, accessRevoked } = availability.account;
     // Until the record is written, it is older than the call: if this run fails, the next run calls listBindings.
-    run.setState({ ...memoryOf(snapshot, run), askedAt: NEVER_ASKED });
+    remember(snapshot, run, () => ({ askedAt: NEVER_ASKED }));
     const console = run.console(session, { isUrgent: accessRevoked });
     try {
       await console.syncBindings({ tpn, orgId, policyIds }, run.signal);
     } catch (error) {
-      if (mayTakeEffect(error)) await rememberUnanswered(action, snapshot, run);
+      if (mayTakeEffect(error)) await rememberUnanswered(sync, snapshot, run);
       if (!isRefusal(error) || suspects.length === 0) throw error;
       run.log.warn(
         { ...keyOf(snapshot.object), reason: "PolicyRefused", err: error },
         "console refused policies",
       );
-      return error;
+      return { answer: error };
     }
-    noteUnbound(action, snapshot, run);
+    remember(snapshot, run, ({ unbound }) => ({
+      unbound: addUnbound(unbound, sync.before, policyIds, run.clock.now()),
+    }));
     const read = () => console.listBindings(tpn, run.signal);
     const judge = (live: LiveBindings) => syncEffect(live, policyIds, ours);
     const { effect, seen } = await readEffect(read, judge, run);
-    if (effect === "NotShown") return failAsNotApplied(action, seen, progress, run);
-    noteSynced(action, snapshot, effect, run);
+    if (effect === "NotShown") return failAsNotApplied(sync, seen, snapshot, run);
+    noteSynced(sync, snapshot, effect, run);
     const shown = seen.readable ? seen.policyIds : [];
-    return { effect, respelled: [...otherSpellings(shown, ours).keys()] };
+    const answer: Synced = { effect, respelled: [...otherSpellings(shown, ours).keys()] };
+    const event = toEvent(reason, "SyncBindings", note(sync, answer));
+    return { answer, events: [{ object: account, event }] };
   },
-  planned: async ({ policyIds }, { snapshot }, run) => {
-    const { session, availability } = usable(snapshot);
+  planned: async ({ policyIds }, { session, availability }, run) => {
     const { tpn, orgId } = availability.account;
     const set = { tpn, orgId, policyIds };
     const line = await plannedSync(set, run.console(session), run.signal);
     return { answer: { effect: "Shown", respelled: [] }, line };
   },
-  after: (action, { snapshot, done }, answer) => {
-    if (answer instanceof IamError) return { snapshot, done: { ...done, refusal: answer } };
-    const { account } = usable(snapshot);
-    const event = toEvent(action.reason, "SyncBindings", note(action, answer));
-    const { effect, respelled } = answer;
-    const synced = { ...done, synced: effect, respelled };
-    return { snapshot, done: synced, events: [{ object: account, event }] };
-  },
-};
+});
 
 /** The run fails, and the account's record has what the read showed. */
 async function failAsNotApplied(
-  action: BindingsActionOf<"SyncBindings">,
+  action: Sync,
   seen: LiveBindings,
-  { snapshot, done }: BindingsProgress,
+  snapshot: UsableSnapshot,
   run: BindingsRun,
 ): Promise<never> {
-  const { account } = usable(snapshot);
+  const { account } = snapshot;
   const error = notApplied("syncBindings", differences(action, seen));
   const { notAppliedTime } = account.status?.bindings ?? {};
   await rememberUnanswered(action, snapshot, run, {
@@ -121,14 +112,11 @@ async function failAsNotApplied(
   });
   const note = `${error.message}. The call is repeated.`;
   const event = toEvent("ChangeNotApplied", "SyncBindings", note);
-  const told = notAppliedTime === undefined ? [{ object: account, event }] : [];
-  throw new PartialFailure({ snapshot, done, events: told }, error);
+  if (notAppliedTime === undefined) publishEvents([{ object: account, event }], run);
+  throw error;
 }
 
-function differences(
-  { policyIds, ours }: BindingsActionOf<"SyncBindings">,
-  seen: LiveBindings,
-): string {
+function differences({ policyIds, ours }: Sync, seen: LiveBindings): string {
   const shown = seen.readable ? seen.policyIds : [];
   const bound = asSubmitted(shown, ours);
   const missing = without(policyIds, bound);
@@ -142,47 +130,37 @@ function differences(
   return `listBindings ${parts.flat().join(" and ")}`;
 }
 
-function noteUnbound(
-  { policyIds, before }: BindingsActionOf<"SyncBindings">,
-  snapshot: BindingsSnapshot,
-  run: BindingsRun,
-): void {
-  const state = memoryOf(snapshot, run);
-  run.setState({
-    ...state,
-    unbound: addUnbound(state.unbound, before, policyIds, run.clock.now()),
-  });
-}
-
 function noteSynced(
-  { policyIds, before, reason, isDrift, reappeared }: BindingsActionOf<"SyncBindings">,
-  snapshot: BindingsSnapshot,
+  { policyIds, before, reason, isDrift, reappeared }: Sync,
+  snapshot: UsableSnapshot,
   effect: Effect,
   run: BindingsRun,
 ): void {
-  const state = memoryOf(snapshot, run);
   const { now } = snapshot;
-  // Counted at once, even if the run fails later: repeated corrections must not go unnoticed.
-  if (isDrift) run.setState({ ...state, corrections: [...recent(state.corrections, now), now] });
-  if (isDrift) run.metrics.driftCorrections.inc();
+  if (isDrift) {
+    remember(snapshot, run, ({ corrections }) => ({
+      corrections: [...recent(corrections, now), now],
+    }));
+    run.metrics.driftCorrections.inc();
+  }
   if (reappeared.length > 0) run.metrics.reappearedPolicies.inc(reappeared.length);
   const changes = { bound: without(policyIds, before), unbound: without(before, policyIds) };
   run.log.info({ ...keyOf(snapshot.object), reason, effect, ...changes }, "synced policy bindings");
 }
 
 /** listPolicies. Only helps to name a rejected policy; without permission to list policies, no policy is named. */
-export const attributeRefusal: BindingsRead<"AttributeRefusal"> = {
-  read: async (action, { snapshot, done }, run) => {
-    const { session, availability, now } = usable(snapshot);
+export const attributeRefusal = defineEffect<AccountBindingsKind, UsableSnapshot, Refusal, void>({
+  kind: "AttributeRefusal",
+  read: async (refusal, snapshot, run) => {
+    const { session, availability, now } = snapshot;
     const { orgId } = availability.account;
     const policies = await readPolicies(run.console(session), orgId, run.signal);
     return {
-      snapshot,
-      done: { ...done, refusalAttributed: true },
-      remember: (state) => withRefusals(memoryOf(snapshot, { state }), action, policies, now),
+      answer: undefined,
+      remember: (state) => withRefusals(memoryOf(snapshot, { state }), refusal, policies, now),
     };
   },
-};
+});
 
 async function readPolicies(
   console: Pick<IamReader, "listPolicies">,
@@ -203,15 +181,15 @@ async function readPolicies(
  * PolicyBindings: no other policy is ever removed because of the call.
  */
 async function rememberUnanswered(
-  { ours }: BindingsActionOf<"SyncBindings">,
-  snapshot: BindingsSnapshot,
+  { ours }: Sync,
+  snapshot: UsableSnapshot,
   run: BindingsRun,
   shown: BindingsStatus = {},
 ): Promise<void> {
-  const { account } = usable(snapshot);
-  const state = memoryOf(snapshot, run);
-  const unanswered = addUnanswered(watchedSync(snapshot, state), ours, run.clock.now());
-  run.setState({ ...state, unanswered });
+  const { account } = snapshot;
+  const known = watchedSync(snapshot, memoryOf(snapshot, run));
+  const unanswered = addUnanswered(known, ours, run.clock.now());
+  remember(snapshot, run, () => ({ unanswered }));
   const stored = account.status?.bindings ?? {};
   const unansweredSync = toStored(unanswered, stored.unansweredSync);
   const { confirmationTime: _, emptiedTime: __, ...bindings } = stored;
@@ -223,17 +201,24 @@ async function rememberUnanswered(
   }
 }
 
-function memoryOf(
-  snapshot: BindingsSnapshot,
-  run: Pick<BindingsReading, "state">,
-): AccountBindingsState {
-  return stateIn(snapshot, run.state) ?? usable(snapshot).state;
+/** At once, because a later run must know of the call even if this run fails. */
+function remember(
+  snapshot: UsableSnapshot,
+  run: BindingsRun,
+  change: (state: AccountBindingsState) => Partial<AccountBindingsState>,
+): void {
+  const state = memoryOf(snapshot, run);
+  run.setState({ ...state, ...change(state) });
 }
 
-function note(
-  { policyIds, before, reason, reappeared }: BindingsActionOf<"SyncBindings">,
-  { effect }: Synced,
-): string {
+function memoryOf(
+  snapshot: UsableSnapshot,
+  run: Pick<BindingsReading, "state">,
+): AccountBindingsState {
+  return stateIn(snapshot, run.state) ?? snapshot.state;
+}
+
+function note({ policyIds, before, reason, reappeared }: Sync, { effect }: Synced): string {
   const bound = without(policyIds, before);
   const unbound = without(before, policyIds);
   const why =
@@ -251,9 +236,4 @@ function note(
     effect === "Shown" ? [] : "The console's answer about the bound policies cannot be read.",
   ].flat();
   return (parts.join(" ") || "Submitted the policies of the account.").slice(0, 1_000);
-}
-
-function usable(snapshot: BindingsSnapshot): UsableSnapshot {
-  if (isUsable(snapshot)) return snapshot;
-  throw new Error("the console is called for accounts only that can be worked on");
 }

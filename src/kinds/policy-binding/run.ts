@@ -1,0 +1,165 @@
+/** A run over one account and its PolicyBindings, from top to bottom. Pure: it yields its effects. */
+import type { ServiceAccount } from "../../api/service-account.ts";
+import { IamError } from "../../console/errors.ts";
+import { SECOND } from "../../util/time.ts";
+import { attributeRefusal, listBindings, syncBindings } from "./effects/console.ts";
+import {
+  addFinalizer,
+  readObjects,
+  recordBindings,
+  removeFinalizer,
+  writeIntent,
+} from "./effects/objects.ts";
+import { isToBeAsked, pauseOf } from "./rules/asking.ts";
+import {
+  changesObjects,
+  lackingFinalizer,
+  missingIntents,
+  type Sync,
+  toSync,
+  withoutIntents,
+} from "./rules/changes.ts";
+import { type Choice, choose, isUnread, isUsable, type UsableSnapshot } from "./rules/choose.ts";
+import { union } from "./rules/policy-set.ts";
+import { quiet } from "./rules/quiet.ts";
+import { recordOf, withUnrevoked } from "./rules/record.ts";
+import { endOfWait, isUnbound, lateRevocations, releasable } from "./rules/release.ts";
+import type {
+  BindingsEffects,
+  BindingsEnded,
+  BindingsSnapshot,
+  ReleaseCause,
+} from "./rules/snapshot.ts";
+import { CONFIRM_MS, isConfirmed } from "./rules/vanished.ts";
+import type { BindingView, UnavailableAccount } from "./rules/views.ts";
+
+/** The watch event of the operator's own last write usually comes earlier. */
+const CACHES_BEHIND = quiet(SECOND);
+
+/**
+ * Promises:
+ * - At most one PUT per run (S10), decided on a live and complete list of the account's PolicyBindings and on an answer
+ *   of the console in the same run.
+ * - Only policies recorded by an existing PolicyBinding are unbound (S11). Exceptions: `foreignPolicies: Remove`,
+ *   `access: Revoked`, withdrawn policies, and policies that an unanswered call has bound again.
+ * - An object that is only missing from a list causes nothing (S20).
+ * - If nothing must be done, no call is made (S18).
+ *
+ * After a crash between any two effects, an object that still exists accounts for every policy, and the next run starts
+ * again from the actual state. The report writes the statuses at the end (`appliedPolicyIds` shrinks).
+ */
+export function* reconcileBindings(start: BindingsSnapshot): BindingsEffects<BindingsEnded> {
+  if (start.source === "Behind") return ended(start, CACHES_BEHIND);
+  if (isUsable(start)) return yield* reconcileUsable(start);
+  const { availability } = start;
+  return availability.kind === "Unavailable"
+    ? yield* reconcileUnavailable(start, availability)
+    : ended(start, CACHES_BEHIND);
+}
+
+function* reconcileUsable(start: UsableSnapshot): BindingsEffects<BindingsEnded> {
+  // The operator tried to revoke the policies and failed.
+  let s = start.state.hasFailed ? yield* giveUp(start) : start;
+  const pause = pauseOf(s);
+  if (pause !== undefined) return ended(s, pause);
+  if (isToBeAsked(s)) s = yield* listBindings(s);
+  if (!isConfirmed(s)) return ended(s, quiet(CONFIRM_MS));
+  const choice = choose(s);
+  if (s.source === "Caches" && changesObjects(s, choice)) return yield* decideOnServer(s);
+  const isBlocked = choice.decision.blocked !== undefined;
+  if (isBlocked && lateRevocations(s).length > 0) return yield* reconcileUsable(yield* giveUp(s));
+  return yield* carryOut(s, choice);
+}
+
+function* carryOut(start: UsableSnapshot, choice: Choice): BindingsEffects<BindingsEnded> {
+  let s = start;
+  for (const uid of lackingFinalizer(s, choice)) s = yield* addFinalizer(s, { uid });
+  for (const intent of missingIntents(s, choice)) s = yield* writeIntent(s, intent);
+  const sync = toSync(choice);
+  if (sync !== undefined) {
+    const synced = yield* syncBindings(s, sync);
+    if (synced instanceof IamError) return yield* handleRefusal(s, sync, synced);
+    s = { ...s, synced };
+  }
+  const record = recordOf(s, choice);
+  if (record !== undefined) yield* recordBindings(s, record);
+  if (choice.decision.blocked === undefined)
+    s = yield* removeFinalizers(
+      s,
+      isUnread(s) ? "Unconfirmed" : "Revoked",
+      releasable(s, "Revoking"),
+    );
+  s = yield* removeFinalizers(s, "Retained", releasable(s, "Releasing"));
+  return ended(s, { kind: "Settled" });
+}
+
+/** Nothing is bound or unbound for the account: only deleted objects are released. */
+function* reconcileUnavailable(
+  start: BindingsSnapshot,
+  { state, reason, message, endsAs }: UnavailableAccount,
+): BindingsEffects<BindingsEnded> {
+  const isOver = start.bindings.every(
+    ({ stage, applied }) => stage === "Live" && applied.length === 0,
+  );
+  // Only the API server can prove that the account does not exist (S20).
+  if (endsAs === "AccountMissing" && !isOver && start.source === "Caches")
+    return yield* decideOnServer(start);
+  let s = start;
+  if (endsAs !== undefined)
+    s = yield* removeFinalizers(s, endsAs, releasable(s, "Revoking", "Releasing"));
+  s = yield* removeFinalizers(s, "Retained", releasable(s, "Releasing"));
+  s = yield* removeFinalizers(s, "NothingBound", releasable(s, "Revoking").filter(isUnbound));
+  s = yield* giveUp(s);
+  return ended(s, { kind: "Waiting", state, reason, message, ...endOfWait(s) });
+}
+
+/** The caches only show that something must be done; it is decided on the objects of the API server. */
+function* decideOnServer(cached: BindingsSnapshot): BindingsEffects<BindingsEnded> {
+  const s = yield* readObjects(cached);
+  return isSame(s.account, cached.account) ? yield* reconcileBindings(s) : ended(s, CACHES_BEHIND);
+}
+
+/** The listed bindings belong to the account that the status named then; another account makes them invalid. */
+function isSame(one: ServiceAccount | undefined, other: ServiceAccount | undefined): boolean {
+  return one?.metadata.uid === other?.metadata.uid && one?.status?.tpn === other?.status?.tpn;
+}
+
+/** A rejected list changed nothing: the intents are taken back. Then the rejection is attributed to objects. */
+function* handleRefusal(
+  start: UsableSnapshot,
+  { suspects, before }: Sync,
+  refusal: IamError,
+): BindingsEffects<BindingsEnded> {
+  let s = start;
+  for (const intent of withoutIntents(s)) s = yield* writeIntent(s, intent);
+  yield* attributeRefusal(s, { refusal, suspects, before });
+  return ended(s, quiet(1));
+}
+
+/**
+ * Releases objects whose policies could not be revoked for too long. Before that, the account records the policies, so
+ * that they are unbound later.
+ */
+function* giveUp<S extends BindingsSnapshot>(start: S): BindingsEffects<S> {
+  const late = lateRevocations(start);
+  const policyIds = union(...late.map(({ applied }) => applied));
+  const { account, unrevoked } = start;
+  if (account === undefined || unrevoked !== undefined || policyIds.length === 0)
+    return yield* removeFinalizers(start, "GaveUp", late);
+  yield* recordBindings(start, withUnrevoked(account, policyIds));
+  return yield* removeFinalizers({ ...start, unrevoked: policyIds }, "GaveUp", late);
+}
+
+function* removeFinalizers<S extends BindingsSnapshot>(
+  start: S,
+  because: ReleaseCause,
+  bindings: readonly BindingView[],
+): BindingsEffects<S> {
+  let s = start;
+  for (const { uid } of bindings) s = yield* removeFinalizer(s, { uid, because });
+  return s;
+}
+
+function ended(snapshot: BindingsSnapshot, end: BindingsEnded["end"]): BindingsEnded {
+  return { progress: { snapshot, done: undefined }, end };
+}
