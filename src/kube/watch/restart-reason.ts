@@ -30,6 +30,9 @@ function ofKubeError(error: KubeError): RestartReason {
       return "Malformed";
     case "RateLimited":
       return isInitializing(error) ? "Initializing" : code;
+    // A reader cannot be in conflict: something between answers instead of the API server.
+    case "AlreadyExists":
+    case "Conflict":
     case "Timeout":
       return "Unavailable";
     case "Unavailable":
@@ -37,8 +40,6 @@ function ofKubeError(error: KubeError): RestartReason {
     case "Forbidden":
     case "NotFound":
       return code;
-    case "AlreadyExists":
-    case "Conflict":
     case "NotLeading":
       return "Unexpected";
     default:
