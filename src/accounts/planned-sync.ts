@@ -1,9 +1,11 @@
 /** The line of a plan for syncBindings: the changes that replacing the list would cause. */
+
 import type { PlannedCall } from "../api/plan.ts";
 import type { IamReader } from "../console/client/reader.ts";
 import { isIamError } from "../console/errors.ts";
 import type { BindingSet, IamPolicy, LiveBindings } from "../console/model.ts";
 import { asSubmitted } from "../util/spelling.ts";
+import { readPolicies } from "./read-policies.ts";
 
 export async function plannedSync(
   { tpn, orgId, policyIds }: BindingSet,
@@ -68,18 +70,4 @@ function namesOf(policies: readonly IamPolicy[] = []): ReadonlyMap<string, strin
   return new Map(
     policies.flatMap(({ policyId, name }) => (name ? [[policyId, `${policyId} (${name})`]] : [])),
   );
-}
-
-/** `undefined` without permission to list policies: the plan then has only IDs. */
-async function readPolicies(
-  console: IamReader,
-  orgId: string,
-  signal: AbortSignal,
-): Promise<readonly IamPolicy[] | undefined> {
-  try {
-    return await console.listPolicies({ orgId }, signal);
-  } catch (error) {
-    if (isIamError(error)) return undefined;
-    throw error;
-  }
 }

@@ -1,8 +1,6 @@
 /** What the status of an account shows of the policies that are bound in the console. Pure. */
 import type { ServiceAccount } from "../../api/service-account.ts";
-import { truncateList } from "../../util/truncate-list.ts";
-
-const MOST_NAMES = 10;
+import { listed } from "./listed.ts";
 
 /** Every policy that the status shows as bound. */
 export function boundOf({ status }: ServiceAccount): readonly string[] {
@@ -25,7 +23,7 @@ export function notReadText({ status }: ServiceAccount): string {
 
 /** The policies that the status shows as bound, for a screen. */
 export function boundText(account: ServiceAccount): string {
-  const bound = truncateList(boundOf(account), MOST_NAMES);
+  const bound = listed(boundOf(account));
   if (isReadable(account)) return bound || "none";
   return [bound, notReadText(account)].filter((part) => part !== "").join("; ");
 }

@@ -2,7 +2,6 @@
 import { accountStanding, whyKeysFail } from "../../accounts/standing.ts";
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import { truncateList } from "../../util/truncate-list.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { boundOf } from "./bound-policies.ts";
@@ -10,9 +9,8 @@ import { reportedCauseOfDelay } from "./chain.ts";
 import { type Change, changeOf } from "./change.ts";
 import type { Cluster } from "./cluster.ts";
 import { type AnyObject, nameOf } from "./kinds.ts";
+import { listed } from "./listed.ts";
 import { type Missing, unobserved, waitForAll } from "./wait.ts";
-
-const MOST_NAMES = 10;
 
 export function revocationChange(account: ServiceAccount): Change {
   return changeOf(account, { spec: { access: "Revoked" } }, "access is being revoked");
@@ -41,10 +39,6 @@ export function isRevoked(account: ServiceAccount): boolean {
     isGone(account) ||
     revocationOf(account)?.status === "True";
   return account.spec.access === "Revoked" && isHandled && isProven;
-}
-
-export function listed(names: readonly string[]): string {
-  return truncateList(names, MOST_NAMES);
 }
 
 export function revokedText(account: ServiceAccount): string {

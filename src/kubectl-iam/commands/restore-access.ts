@@ -5,7 +5,6 @@
 import { findCondition } from "../../api/conditions.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import { truncateList } from "../../util/truncate-list.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
@@ -13,14 +12,13 @@ import { causeOfDelay } from "../cluster/chain.ts";
 import { changeOf } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { type AnyObject, nameOf, parseNameOf } from "../cluster/kinds.ts";
+import { listed } from "../cluster/listed.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
 import { changeAndWait, type Missing, unobserved } from "../cluster/wait.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { screenOf } from "../view/screen.ts";
-
-const MOST_NAMES = 10;
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
@@ -34,10 +32,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     renderFields(
       [
         field("Account", account.status?.saId ?? "not in the console yet"),
-        field(
-          "Declared",
-          truncateList(policies, MOST_NAMES) || "no policy: no PolicyBinding names this account",
-        ),
+        field("Declared", listed(policies) || "no policy: no PolicyBinding names this account"),
         field("Keys", ...keyLines(keys)),
       ],
       screenOf(io),
@@ -95,7 +90,7 @@ async function report(
   account: ServiceAccount,
 ): Promise<ExitCode> {
   const policyIds = account.status?.bindings?.policyIds ?? [];
-  const bound = truncateList(policyIds, MOST_NAMES) || "no policy";
+  const bound = listed(policyIds) || "no policy";
   io.print(`${nameOf(account)} has ${bound} bound`);
   const { policyBindings } = await readUsers(cluster, account.metadata.name);
   const held = policyBindings.filter((binding) => heldBy(binding) !== undefined);

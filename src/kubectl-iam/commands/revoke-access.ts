@@ -9,10 +9,11 @@ import { boundOf, boundText } from "../cluster/bound-policies.ts";
 import { isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { type AnyObject, parseNameOf } from "../cluster/kinds.ts";
+import { listed } from "../cluster/listed.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
-import { listed, revocationChange, waitUntilRevoked } from "../cluster/revocation.ts";
+import { revocationChange, waitUntilRevoked } from "../cluster/revocation.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { screenOf } from "../view/screen.ts";
 

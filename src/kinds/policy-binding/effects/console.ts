@@ -2,11 +2,11 @@
 
 import { plannedSync } from "../../../accounts/planned-sync.ts";
 import { readEffect } from "../../../accounts/read-effect.ts";
+import { readPolicies } from "../../../accounts/read-policies.ts";
 import { toEvent } from "../../../api/events.ts";
-import type { IamReader } from "../../../console/client/reader.ts";
-import { type IamError, isIamError } from "../../../console/errors.ts";
+import type { IamError } from "../../../console/errors.ts";
 import { type Effect, notApplied, syncEffect } from "../../../console/evidence.ts";
-import type { IamPolicy, LiveBindings } from "../../../console/model.ts";
+import type { LiveBindings } from "../../../console/model.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import { defineEffect } from "../../../reconciler/effects.ts";
 import { publishEvents } from "../../../reconciler/publish.ts";
@@ -161,19 +161,6 @@ export const attributeRefusal = defineEffect<AccountBindingsKind, UsableSnapshot
     };
   },
 });
-
-async function readPolicies(
-  console: Pick<IamReader, "listPolicies">,
-  orgId: string,
-  signal: AbortSignal,
-): Promise<readonly IamPolicy[] | undefined> {
-  try {
-    return await console.listPolicies({ orgId }, signal);
-  } catch (error) {
-    if (isIamError(error)) return undefined;
-    throw error;
-  }
-}
 
 /**
  * Remembers the policies that the call may still bind: at once in memory, and in the account's status for the next
