@@ -1,6 +1,6 @@
 /**
- * The part of a reconciler that is specific to a kind. The reconciler ({@link createReconciler}) does everything that is the
- * same for all kinds: parsing the spec, suspension, the finalizer, the loop, failures, statuses, events about changed
+ * The part of a reconciler that is specific to a kind. The reconciler ({@link createReconciler}) does everything that is
+ * the same for all kinds: parsing the spec, suspension, the finalizer, the loop, failures, statuses, events about changed
  * conditions, the time of the next reconcile, and process state that is deleted with its object.
  */
 import type { ParsedSpec } from "../api/parse-spec.ts";

@@ -93,7 +93,7 @@ export async function observe(
     ...secrets,
     otherClaim: otherClaimOn(object, run.caches),
     held,
-    keysAfterClose: lateKeysOf(object, run),
+    lateKeys: lateKeysOf(object, run),
     unsettledPeer: unsettledPeerOf(object, spec, run, coordination.attempts),
     consumers: { mode: consumers.mode, known: consumers.of(self.uid) },
     isPlanned: run.isPlan,

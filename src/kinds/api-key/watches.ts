@@ -59,7 +59,7 @@ export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watc
         return account === undefined ? [] : keysMovingTo(account);
       }),
     ),
-    watch(serviceAccounts, keysAfterClose),
+    watch(serviceAccounts, lateKeys),
     secretWatch(caches),
   ];
 }
@@ -81,7 +81,7 @@ function secretWatch({ secrets }: Caches): Watch {
 }
 
 /** ApiKeys that must list an unmanaged key of the account as orphaned. */
-function keysAfterClose({ key, old, new: now }: StoreChange<ServiceAccount>): readonly ObjectKey[] {
+function lateKeys({ key, old, new: now }: StoreChange<ServiceAccount>): readonly ObjectKey[] {
   const unmanaged = now?.status?.unmanagedKeys ?? [];
   if (unmanaged.length === 0 || isDeepStrictEqual(unmanaged, old?.status?.unmanagedKeys)) return [];
   const names = new Set(unmanaged.flatMap(({ apiKey }) => apiKey ?? []));

@@ -20,9 +20,10 @@ export interface AccountRef extends ReportedObject {
 
 /**
  * The controller reconciles the PolicyBindings of a ServiceAccount together, so it runs over this store. The store
- * holds the key of every account named by a PolicyBinding, whether the account exists or not, and of every account with
- * revoked access or recorded bindings, and every imported one. Other accounts have no known bindings and need none. `isCurrent` is always true:
- * the reconciler itself checks whether the caches have seen its own writes, for all objects that it decides on.
+ * holds the key of every account named by a PolicyBinding, whether the account exists or not, of every imported account,
+ * and of every account with revoked access or recorded bindings. Other accounts have no known bindings and need none.
+ * `isCurrent` is always true: the reconciler itself checks whether the caches have seen its own writes, for all objects
+ * that it decides on.
  */
 export function createAccountStore(caches: Pick<Caches, "of">): QueueSource<AccountRef> {
   const serviceAccounts = caches.of(serviceAccountType);

@@ -20,7 +20,7 @@ import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import { isUsable } from "./readiness.ts";
 import { reservedMetadataBlocks } from "./reserved-metadata.ts";
 import { safetyLimit } from "./schedule.ts";
-import type { ApiKeySnapshot, KeyNeed, UnkeptSecret, VainAttempts } from "./snapshot.ts";
+import type { ApiKeySnapshot, AttemptsWithoutKey, KeyNeed, UnkeptSecret } from "./snapshot.ts";
 import type { KeyStatus, OrphanedKey } from "./status.ts";
 
 /** The reason of a Secret that takes no other pair. */
@@ -271,7 +271,10 @@ const ATTEMPT_PAUSE_MS = 20 * SECOND;
 const MAX_ATTEMPT_PAUSE_MS = 5 * MINUTE;
 
 /** Attempts an hour or more apart do not count as in a row. */
-export function nextVainAttempt(before: VainAttempts | undefined, monotonic: number): VainAttempts {
+export function nextAttemptWithoutKey(
+  before: AttemptsWithoutKey | undefined,
+  monotonic: number,
+): AttemptsWithoutKey {
   const isInARow = before !== undefined && monotonic - before.closedAt < HOUR;
   return { count: isInARow ? before.count + 1 : 1, closedAt: monotonic };
 }

@@ -76,11 +76,11 @@ const MAX_ORPHANS_WITH_LATE = 500;
 
 /** A closed attempt may still issue a key: its call may take effect late, or twice. */
 export function listLateKeys({ snapshot, done }: ApiKeyProgress): ApiKeyStep | undefined {
-  const { keysAfterClose, status, held, staging, target } = snapshot;
-  if (keysAfterClose.length === 0 || done.defersLateKeys === true) return undefined;
+  const { lateKeys, status, held, staging, target } = snapshot;
+  if (lateKeys.length === 0 || done.defersLateKeys === true) return undefined;
   const pairs = [held?.pair, pairIn(staging), pairIn(target)].map((pair) => pair?.keyId);
   const known = new Set<string | undefined>([...listedKeyIds(status), ...pairs]);
-  const keys = keysAfterClose
+  const keys = lateKeys
     .filter(({ keyId, attemptId }) => !known.has(keyId) && attemptId !== status.attempt?.id)
     .slice(0, Math.max(MAX_ORPHANS_WITH_LATE - status.orphaned.length, 0));
   return keys.length === 0 ? undefined : { kind: "ListLateKeys", keys };

@@ -17,7 +17,8 @@ const NEXT_KEY: KeyNeed = { reason: "RotationDue", message: "The key is to be re
 
 /**
  * The condition that says whether the next key can be issued when it is due. A block that ends with time does not
- * count before a key is needed, unless it is known to last beyond the renewal. Absent while the object is being deleted; unchanged if the run shows nothing about it.
+ * count before a key is needed, unless it is known to last beyond the renewal. Absent while the object is being deleted;
+ * unchanged if the run shows nothing about it.
  */
 export function issuanceAllowed(
   snapshot: ApiKeySnapshot,

@@ -56,7 +56,7 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
   /** Labels and annotations removed from `spec`, because the connection does not allow them. */
   readonly reservedMetadata?: readonly string[];
   /** Keys of this ApiKey's attempts that its account reports as unmanaged and its status does not list. */
-  readonly keysAfterClose: readonly LateKey[];
+  readonly lateKeys: readonly LateKey[];
   /** Another ApiKey of the account whose attempt is open and unexplained. */
   readonly unsettledPeer: string | undefined;
   /** What is known about the Pods that use the Secret. */
@@ -68,7 +68,7 @@ export interface ApiKeySnapshot extends ApiKeyMemory {
 }
 
 /** Facts that this process remembers about one ApiKey. Losing them costs calls, never a key. */
-export interface VainAttempts {
+export interface AttemptsWithoutKey {
   readonly count: number;
   /** When the last attempt was closed (monotonic clock, milliseconds). */
   readonly closedAt: number;
@@ -87,7 +87,7 @@ export interface ApiKeyMemory {
    */
   readonly regularCheckFrom: number | undefined;
   /** Attempts in a row that issued no key, although the console did not reject them. */
-  readonly attemptsWithoutKey: VainAttempts | undefined;
+  readonly attemptsWithoutKey: AttemptsWithoutKey | undefined;
   /** The last response that cannot be read: the status may not have it yet. */
   readonly unreadableResponse: KeyStatus["unreadableResponse"];
   /** The last write of the target Secret that the API server answered with other content. */

@@ -2,7 +2,7 @@
 import { lookUpAccount } from "../../../accounts/look-up.ts";
 import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
 import { peerKeysOf } from "../peers.ts";
-import { nextVainAttempt } from "../rules/blocks.ts";
+import { nextAttemptWithoutKey } from "../rules/blocks.ts";
 import type {
   ActionOf,
   ApiKeyPerformed,
@@ -87,7 +87,7 @@ export function closeAttempt({
     planned: (action, progress, run) => ({ answer: withoutOpenAttempt(progress, action, run) }),
     after: ({ orphans, refund, because }, { snapshot }, closed, { monotonic }) => {
       const attemptsWithoutKey = refund
-        ? nextVainAttempt(snapshot.attemptsWithoutKey, monotonic)
+        ? nextAttemptWithoutKey(snapshot.attemptsWithoutKey, monotonic)
         : undefined;
       const done = withDone(closed, { secondRead: undefined });
       const after = remembering(done, { recovery: undefined, attemptsWithoutKey });
@@ -183,7 +183,7 @@ export function listLateKeys({
     if (!isAlone) return { late: [], listed: deferring };
     const known = accounts.flatMap(([, key]) => peerKeysOf(object, key, run, attempts).known);
     const late = keys.filter(({ keyId }) => !known.includes(keyId));
-    const done = withSnapshot(deferring, { keysAfterClose: [] });
+    const done = withSnapshot(deferring, { lateKeys: [] });
     if (late.length === 0) return { late, listed: done };
     const next = withLateKeys(status, late, spec.expiresInDays, run.clock.now());
     return { late, listed: withSnapshot(done, { status: next }) };

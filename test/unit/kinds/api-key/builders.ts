@@ -194,7 +194,7 @@ export function snapshot(changes: Changes = {}): ApiKeySnapshot {
     notKept: undefined,
     rehearsal: undefined,
     keysBeforeRestore: [],
-    keysAfterClose: [],
+    lateKeys: [],
     unsettledPeer: undefined,
     isPlanned: false,
     secretsAreWatched: false,

@@ -1,6 +1,6 @@
 /** Why a key is needed, and what forbids to issue it. */
 import { expect, test } from "vitest";
-import { blocks, nextVainAttempt } from "../../../../src/kinds/api-key/rules/blocks.ts";
+import { blocks, nextAttemptWithoutKey } from "../../../../src/kinds/api-key/rules/blocks.ts";
 import { needs } from "../../../../src/kinds/api-key/rules/needs.ts";
 import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { firstFinding } from "../../../../src/reconciler/rules/outcome.ts";
@@ -214,7 +214,9 @@ test.each([
 });
 
 test("attempts in vain are counted in a row while they are less than an hour apart", () => {
-  const first = nextVainAttempt(undefined, 0);
-  const second = nextVainAttempt(first, HOUR - 1);
-  expect([first.count, second.count, nextVainAttempt(second, 3 * HOUR).count]).toEqual([1, 2, 1]);
+  const first = nextAttemptWithoutKey(undefined, 0);
+  const second = nextAttemptWithoutKey(first, HOUR - 1);
+  expect([first.count, second.count, nextAttemptWithoutKey(second, 3 * HOUR).count]).toEqual([
+    1, 2, 1,
+  ]);
 });

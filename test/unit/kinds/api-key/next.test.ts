@@ -124,7 +124,7 @@ test.each(
         status: { attempt: openAttempt(3), current: current(2), superseded: [superseded(1)] },
         target: holding({ ...pair(1), revision: 3 }),
       }),
-      "a late key of the open attempt": trying({ keysAfterClose: [{ ...late, attemptId: "a1" }] }),
+      "a late key of the open attempt": trying({ lateKeys: [{ ...late, attemptId: "a1" }] }),
     },
     ReadUnexplainedKeys: { "an open attempt after the time-out": trying(since(985_000)) },
     NoteStaged: {
@@ -146,13 +146,13 @@ test.each(
       "a pair of no status is delivered": snapshot({ target: holding(pair(1)) }),
       "a late key that is in the Secret": snapshot({
         target: holding(pair(1)),
-        keysAfterClose: [{ ...late, keyId: "sak_1" }],
+        lateKeys: [{ ...late, keyId: "sak_1" }],
       }),
     },
     ListKeysBeforeRestore: {
       "a key that nothing stored knows": snapshot({ keysBeforeRestore: [lost(1)] }),
     },
-    ListLateKeys: { "a key that appeared late": delivered({ keysAfterClose: [late] }) },
+    ListLateKeys: { "a key that appeared late": delivered({ lateKeys: [late] }) },
     ListUnlistedKey: {
       "an older staged pair that no status lists": delivered({
         target: holding(pair(3)),
@@ -193,10 +193,10 @@ test.each(
       "a key in the Secret that the status forgot": delivered({ keysBeforeRestore: [lost(1)] }),
       "a late key that another run may list": having(
         { defersLateKeys: true },
-        delivered({ keysAfterClose: [late] }),
+        delivered({ lateKeys: [late] }),
       ),
       "late keys without end": delivered({
-        keysAfterClose: [late],
+        lateKeys: [late],
         status: { orphaned: manyLost },
       }),
     },

@@ -255,7 +255,7 @@ const invalid = new KubeError("Invalid", "immutable");
 const denied = new IamError("PermissionDenied", "no", { operation: "disableKey" });
 
 describe("the next run", () => {
-  const late = delivered({ keysAfterClose: [{ keyId: "sak_9", attemptId: "a9" }] });
+  const late = delivered({ lateKeys: [{ keyId: "sak_9", attemptId: "a9" }] });
   const refusal = { failedRevocations: new Map([["sak_0", denied]]) };
 
   test.each([
