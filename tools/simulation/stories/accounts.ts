@@ -336,10 +336,18 @@ export const accountStories: readonly Story[] = [
           accountsOf(world.sim).find(({ metadata }) => metadata.name === "imported")?.status
             ?.bindings?.foreignPolicyIds;
         world.expect("what is bound", shown(), [MEMBER]);
+        const calls = () =>
+          world.sim.journal.calls
+            .filter(({ target }) => target?.startsWith("team-a/imported") === true)
+            .map(({ operation }) => operation);
+        const before = calls().length;
         world.sim.console.world.replaceBindings(theirs.tpn, [MEMBER, READ]);
         await world.pass(15 * MINUTE);
         world.expect("what was bound since", shown()?.toSorted(), [MEMBER, READ].toSorted());
         world.expect("nothing is unbound", boundTo(world, theirs)?.length, 2);
+        const event = foreignPolicies === "Keep" ? ["create events"] : [];
+        const written = ["apply serviceaccounts/status", ...event];
+        world.expect("it was written once", calls().slice(before), written);
       },
     ),
   ),
