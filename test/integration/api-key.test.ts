@@ -113,8 +113,10 @@ test("a key moves to another account while a workload uses its Secret, and the o
     return saId === next;
   });
   expect(failures).toEqual([]);
-  await world.ready("ApiKey", "key");
-  const { status } = await world.get("ApiKey", "key");
+  // It was Ready all the time, with the former key: the status follows the Secret.
+  const statusOf = async () => (await world.get("ApiKey", "key")).status;
+  await world.until("its status", async () => (await statusOf())?.current?.saId === next);
+  const status = await statusOf();
   expect(status?.current).toMatchObject({ serviceAccount: "ci-2", saId: next });
   expect(status?.superseded).toMatchObject([{ keyId: old, serviceAccount: "ci", saId: former }]);
 
