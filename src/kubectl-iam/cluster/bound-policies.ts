@@ -1,4 +1,5 @@
 /** What the status of an account shows of the policies that are bound in the console. Pure. */
+import { whyKeysFail } from "../../accounts/standing.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { listed } from "./listed.ts";
 
@@ -21,8 +22,23 @@ export function notReadText({ status }: ServiceAccount): string {
     : "what else is bound in the console has not been read";
 }
 
-/** The policies that the status shows as bound, for a screen. */
+/** Whether the console's last answer showed that the account was deleted in the console. */
+export function isGone(account: ServiceAccount): boolean {
+  return whyKeysFail(account) === "Gone";
+}
+
+const GONE = "the console no longer has the account, as last read";
+
+/** The account's ID in the console, for a preview. */
+export function accountText(account: ServiceAccount): string {
+  const { saId } = account.status ?? {};
+  if (saId === undefined) return "not in the console yet";
+  return isGone(account) ? `${saId}: ${GONE}` : saId;
+}
+
+/** The policies that the status shows as bound, for a preview. */
 export function boundText(account: ServiceAccount): string {
+  if (isGone(account)) return `none: ${GONE}`;
   const bound = listed(boundOf(account));
   if (isReadable(account)) return bound || "none";
   return [bound, notReadText(account)].filter((part) => part !== "").join("; ");

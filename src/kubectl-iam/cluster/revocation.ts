@@ -1,10 +1,10 @@
 /** Revokes the access of an account, and waits until a read has shown that no policy is bound. */
-import { accountStanding, whyKeysFail } from "../../accounts/standing.ts";
+import { accountStanding } from "../../accounts/standing.ts";
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { boundOf } from "./bound-policies.ts";
+import { boundOf, isGone } from "./bound-policies.ts";
 import { reportedCauseOfDelay } from "./chain.ts";
 import { type Change, changeOf } from "./change.ts";
 import type { Cluster } from "./cluster.ts";
@@ -64,17 +64,13 @@ async function missingOf(
   return { text: `${left}; ${cause.text}`, isFinal };
 }
 
-/** Whether the console's last answer showed that the account was deleted in the console. */
-function isGone(account: ServiceAccount): boolean {
-  return whyKeysFail(account) === "Gone";
-}
-
 /** Whether the operator unbinds the policies of the account although the account may not be ready. */
 function isUnboundAnyway(account: ServiceAccount): boolean {
   const standing = accountStanding(account);
   return standing === "InCharge" || standing === "NotReady";
 }
 
-function revocationOf({ status }: ServiceAccount): Condition | undefined {
+/** `undefined` until the operator has reported that access is to be revoked. */
+export function revocationOf({ status }: ServiceAccount): Condition | undefined {
   return findCondition(status?.conditions, "AccessRevoked");
 }

@@ -4,7 +4,7 @@ import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
-import { boundText } from "../cluster/bound-policies.ts";
+import { accountText, boundText } from "../cluster/bound-policies.ts";
 import { isToWait } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { checkName, commandAbout, nameOf, parseNameOf } from "../cluster/kinds.ts";
@@ -50,7 +50,7 @@ function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects)
   const { account, successor, missing, moving } = plan;
   return renderFields(
     [
-      field("Account", account.status?.saId ?? "not in the console yet"),
+      field("Account", accountText(account)),
       field("Successor", `iamsa/${successor}`),
       field("Creates", listed(missing.map(nameOf)) || "nothing"),
       field("Moves", listed(moving.map(nameOf)) || "no ApiKey"),

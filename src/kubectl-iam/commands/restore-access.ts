@@ -8,6 +8,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
+import { accountText } from "../cluster/bound-policies.ts";
 import { causeOfDelay } from "../cluster/chain.ts";
 import { changeOf } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
@@ -31,7 +32,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   io.note(
     renderFields(
       [
-        field("Account", account.status?.saId ?? "not in the console yet"),
+        field("Account", accountText(account)),
         field("Declared", listed(policies) || "no policy: no PolicyBinding names this account"),
         field("Keys", ...keyLines(keys)),
       ],

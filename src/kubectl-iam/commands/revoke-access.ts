@@ -5,7 +5,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { boundOf, boundText } from "../cluster/bound-policies.ts";
+import { accountText, boundOf, boundText } from "../cluster/bound-policies.ts";
 import { isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { type AnyObject, parseNameOf } from "../cluster/kinds.ts";
@@ -55,7 +55,7 @@ async function revoke(
   io.note(
     renderFields(
       [
-        field("Account", account.status?.saId ?? "not in the console yet"),
+        field("Account", accountText(account)),
         field("Unbinds", boundText(account)),
         field("Keys", ...keyLines(liveKeysOf(account, keys))),
         field("Pods", podsText(used, pods !== undefined)),

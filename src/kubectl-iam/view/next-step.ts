@@ -10,6 +10,7 @@ import { commandAbout, type Named, nameOf } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { chainOf, refsOf, usersOf } from "../cluster/relations.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
+import { unobserved } from "../cluster/wait.ts";
 import { reportsSuspension, whyHeld } from "../cluster/why-held.ts";
 import { adviceIn } from "./advice.ts";
 import { readinessOf } from "./readiness.ts";
@@ -39,7 +40,7 @@ export function nextStep(
     return needed(
       `Access is revoked: ${commandAbout("restore-access", object)} restores it. A leaked key then works again, so revoke it first.`,
     );
-  if (reason === "RevokingAccess") return needed(helpFor(object, reason, world));
+  if (UNCONFIRMED.has(reason)) return needed(helpFor(object, reason, world));
   if (reason === "SecretNotKept")
     return needed(adviceIn(message) ?? helpFor(object, reason, world));
   const other = firstProblem(object);
@@ -50,8 +51,18 @@ export function nextStep(
       `Wait: the operator notices a missing Secret at once if it can watch Secrets, otherwise within five minutes, or now with ${commandAbout("reconcile", object)}.`,
     );
   if (object.kind === "ApiKey") return nextOfKey(object as ApiKey, world, now);
-  return { isNeeded: false, text: "Nothing." };
+  const isSeen = unobserved(object, object) === undefined;
+  return { isNeeded: false, text: isSeen ? "Nothing." : UNSEEN };
 }
+
+/** Reasons of a ready ServiceAccount whose revocation is not confirmed. Their messages advise to restore access. */
+const UNCONFIRMED: ReadonlySet<string> = new Set([
+  "RevokingAccess",
+  "ChangeNotApplied",
+  "SyncUnconfirmed",
+]);
+
+const UNSEEN = "Wait: the operator has not reported on the last change of the spec yet.";
 
 function needed(text: string): NextStep {
   return { isNeeded: true, text };

@@ -7,11 +7,19 @@ import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
-import { isReadable, notReadText } from "../cluster/bound-policies.ts";
+import {
+  accountText,
+  boundText,
+  isGone,
+  isReadable,
+  notReadText,
+} from "../cluster/bound-policies.ts";
 import type { IamEvent } from "../cluster/events.ts";
 import { type AnyObject, nameOf, toText } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { belongsTo } from "../cluster/relations.ts";
+import { isRevoked, revocationOf } from "../cluster/revocation.ts";
+import { unobserved } from "../cluster/wait.ts";
 import { type Field, field, renderFields } from "./fields.ts";
 import { nextStep } from "./next-step.ts";
 import { readinessOf, readyCell } from "./readiness.ts";
@@ -153,38 +161,66 @@ function lifeFields({ spec, status }: ApiKey, { now, secretIsMissing }: Subject)
 }
 
 function accountFields(account: ServiceAccount, world: World): readonly Field[] {
-  const { metadata, spec, status } = account;
+  const { spec, status } = account;
   const { kind, name } = spec.connectionRef;
-  const { saId, state, bindings, tpn } = status ?? {};
-  const own = world.policyBindings.filter((binding) => belongsTo(binding, account));
-  const policies = bindings?.policyIds ?? [];
-  const of = own
-    .filter(({ status }) => status?.appliedPolicyIds?.some((id) => policies.includes(id)))
-    .map((binding) => `iampb/${binding.metadata.name}`)
-    .join(", ");
-  const foreign = bindings?.foreignPolicyIds ?? [];
+  const { foreignPolicyIds: foreign = [] } = status?.bindings ?? {};
   return [
     field("Connection", toText({ kind, name })),
-    field(
-      "Account",
-      `iamsa/${metadata.name}${saId === undefined ? ", not in the console yet" : `: ${saId}, ${state ?? "of unknown state"}`}`,
-    ),
-    field("TPN", tpn),
-    spec.access === "Revoked"
-      ? field("Policies", {
-          text: "none: access is revoked (spec.access)",
-          style: "warning",
-        })
-      : field(
-          "Policies",
-          policies.length === 0 ? noneText(account) : `${policies.join(", ")}${of && ` by ${of}`}`,
-        ),
-    field("Foreign", foreign.length === 0 ? undefined : foreign.join(", ")),
+    field("Account", `${nameOf(account)}${inConsole(account)}`),
+    field("TPN", status?.tpn),
+    policiesField(account, world),
+    field("Foreign", foreign.length === 0 || isGone(account) ? undefined : foreign.join(", ")),
   ];
 }
 
-function noneText(account: ServiceAccount): string {
-  return isReadable(account) ? "none" : `none by a PolicyBinding; ${notReadText(account)}`;
+function inConsole(account: ServiceAccount): string {
+  const { saId, state = "of unknown state" } = account.status ?? {};
+  if (saId === undefined) return `, ${accountText(account)}`;
+  return `: ${isGone(account) ? accountText(account) : `${saId}, ${state}`}`;
+}
+
+function policiesField(account: ServiceAccount, world: World): Field {
+  const isWarning = account.spec.access === "Revoked" || isGone(account);
+  const text = policiesText(account, world);
+  return field("Policies", isWarning ? { text, style: "warning" } : text);
+}
+
+function policiesText(account: ServiceAccount, world: World): string {
+  if (isGone(account)) return boundText(account);
+  const bound = boundByBindings(account, world);
+  if (account.spec.access !== "Revoked") return bound;
+  return isRevoked(account)
+    ? `none: ${proofOf(account)}`
+    : `${bound}; the revocation is not confirmed yet${reportOn(account)}`;
+}
+
+/** What the status shows of a revocation that is complete. */
+function proofOf({ status }: ServiceAccount): string {
+  const { confirmationTime } = status?.bindings ?? {};
+  return status?.saId === undefined
+    ? "access is revoked before there is an account"
+    : `access is revoked, confirmed by a read at ${confirmationTime}`;
+}
+
+function reportOn(account: ServiceAccount): string {
+  const unseen = unobserved(account, account);
+  if (unseen !== undefined) return ` (${unseen.text})`;
+  const revocation = revocationOf(account);
+  if (revocation === undefined) return "";
+  const { type, status, reason } = revocation;
+  return ` (${type}=${status} ${reason})`;
+}
+
+function boundByBindings(account: ServiceAccount, world: World): string {
+  const policies = account.status?.bindings?.policyIds ?? [];
+  const by = world.policyBindings
+    .filter((binding) => belongsTo(binding, account))
+    .filter(({ status }) => status?.appliedPolicyIds?.some((id) => policies.includes(id)))
+    .map(nameOf)
+    .join(", ");
+  const declared = `${policies.join(", ")}${by && ` by ${by}`}`;
+  if (isReadable(account)) return declared || "none";
+  return `${declared || "none by a PolicyBinding"}; ${notReadText(account)}`;
 }
 
 function keysOfAccount(account: ServiceAccount, world: World, now: Instant): readonly Field[] {

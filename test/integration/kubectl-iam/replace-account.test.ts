@@ -209,6 +209,14 @@ test("it replaces an account that was deleted in the console", {
   world.iam.world.deleteAccount(saId);
   await world.reconcile("ServiceAccount", "ci-bot", "after it was deleted");
   await world.condition("ServiceAccount", "ci-bot", "Ready", "False", "ServiceAccountGone");
+  const gone = "the console no longer has the account, as last read";
+  const shown = (await iam("status iamsa/ci-bot")).output;
+  expect(shown).toMatch(new RegExp(`^Policies +none: ${gone}$`, "m"));
+  for (const command of ["revoke-access ci-bot", "replace-account ci-bot"]) {
+    const { notes } = await iam(`${command} --dry-run`);
+    expect(notes).toMatch(new RegExp(`^Account +${saId}: ${gone}$`, "m"));
+    expect(notes).toMatch(new RegExp(`^Unbinds +none: ${gone}$`, "m"));
+  }
   const ended = await iam(`${REPLACE} --now`);
   expect(ended, ended.notes).toMatchObject({ code: 0 });
   expect(ended.output).toContain("iamsa/ci-bot: the console no longer has the account");

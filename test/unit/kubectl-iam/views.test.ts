@@ -8,6 +8,7 @@ import { keyLines, liveKeysOf } from "../../../src/kubectl-iam/cluster/live-keys
 import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
 import { bar } from "../../../src/kubectl-iam/view/bar.ts";
 import { nextStep } from "../../../src/kubectl-iam/view/next-step.ts";
+import { renderObject } from "../../../src/kubectl-iam/view/object-screen.ts";
 import { byShare, countUnread, toQuotaRows } from "../../../src/kubectl-iam/view/quota-rows.ts";
 import { clean, screenOf, wrap } from "../../../src/kubectl-iam/view/screen.ts";
 import { renderTable } from "../../../src/kubectl-iam/view/table.ts";
@@ -165,15 +166,81 @@ test("the keys of an account are those that ApiKeys have of it, and unmanaged ke
   ]);
 });
 
-describe("the next step", () => {
-  const empty: World = {
-    clusterConnections: [],
-    connections: [],
-    serviceAccounts: [],
-    policyBindings: [],
-    apiKeys: [],
-    quotaExports: [],
+describe("the policies of a ServiceAccount", () => {
+  const policiesOf = (status: object, access = "Revoked") => {
+    const account = {
+      kind: "ServiceAccount",
+      metadata: { name: "ci", namespace: "n", generation: 2 },
+      spec: { connectionRef: { kind: "Connection", name: "console" }, access },
+      status: { saId: "sa-1", observedGeneration: 2, ...status },
+    };
+    const subject = { object: account, world: empty, unreadable: [], events: [], now };
+    const screen = renderObject({ ...subject, secretIsMissing: false } as never, plain());
+    return /^Policies +(.*)$/m.exec(screen)?.[1];
   };
+  const revoked = (status: string, reason: string) => ({
+    conditions: [{ type: "AccessRevoked", status, reason, message: "" }],
+  });
+  const bound = { bindings: { policyIds: ["pol-a"], policyCount: 1 } };
+  const unreadable = { bindings: { policyIds: [], policyCount: 0, unreadable: true } };
+  const confirmationTime = "2026-01-01T00:00:00Z";
+
+  test.each<[string, object, string]>([
+    [
+      "that the operator has not noticed",
+      { ...bound, observedGeneration: 1, ...revoked("True", "AccessRevoked") },
+      "pol-a; the revocation is not confirmed yet (waiting for the operator to notice the change)",
+    ],
+    [
+      "under way",
+      { ...bound, ...revoked("False", "RevokingAccess") },
+      "pol-a; the revocation is not confirmed yet (AccessRevoked=False RevokingAccess)",
+    ],
+    [
+      "that cannot be read",
+      { ...unreadable, ...revoked("Unknown", "SyncUnconfirmed") },
+      "none by a PolicyBinding; the console's answer about the bound policies cannot be read; the revocation is not confirmed yet (AccessRevoked=Unknown SyncUnconfirmed)",
+    ],
+    [
+      "that is proven",
+      { bindings: { policyCount: 0, confirmationTime }, ...revoked("True", "AccessRevoked") },
+      "none: access is revoked, confirmed by a read at 2026-01-01T00:00:00Z",
+    ],
+    [
+      "without an account",
+      { saId: undefined },
+      "none: access is revoked before there is an account",
+    ],
+    [
+      "of an account that is gone",
+      {
+        ...bound,
+        conditions: [
+          { type: "Stalled", status: "True", reason: "ServiceAccountGone", message: "" },
+        ],
+      },
+      "none: the console no longer has the account, as last read",
+    ],
+  ])("with a revocation %s", (_, status, text) => expect(policiesOf(status)).toBe(text));
+
+  test("are not stated as bound if the console's answer is unreadable", () => {
+    const bindings = { ...bound.bindings, unreadable: true };
+    expect(policiesOf({ bindings }, "Granted")).toBe(
+      "pol-a; the console's answer about the bound policies cannot be read",
+    );
+  });
+});
+
+const empty: World = {
+  clusterConnections: [],
+  connections: [],
+  serviceAccounts: [],
+  policyBindings: [],
+  apiKeys: [],
+  quotaExports: [],
+};
+
+describe("the next step", () => {
   const object = (conditions: readonly object[], more: object = {}) =>
     ({
       kind: "ApiKey",
@@ -229,6 +296,17 @@ describe("the next step", () => {
       "ready, without access",
       object([ready("True", "AccessRevoked")], { kind: "ServiceAccount" }),
       /kubectl iam restore-access iamsa\/k -n n restores it\. A leaked key then works again/,
+    ],
+    [
+      "ready, and the revocation of access is not confirmed",
+      object(
+        [
+          ready("True", "ChangeNotApplied"),
+          { ...ready("False", "ChangeNotApplied"), type: "AccessRevoked", message: "Set it back." },
+        ],
+        { kind: "ServiceAccount" },
+      ),
+      /^Let the gateway pass the call to the console/,
     ],
     [
       "ready, and something else is wrong",
