@@ -24,7 +24,7 @@ export const processState: Readonly<Record<string, string>> = {
   "consumers/namespace-pods.ts NamespacePods.#running":
     "one list of Pods for each namespace, while it is read",
   "consumers/namespace-pods.ts NamespacePods.#next": "as #running",
-  "kinds/quota-export/steps/published-quotas.ts PublishedQuotas.#listings":
+  "kinds/quota-export/published-quotas.ts PublishedQuotas.#listings":
     "--quota-series for all exports; a hash for each export",
 
   // One small entry for each stored object, dropped with it

@@ -14,6 +14,8 @@ export interface ClockReading extends Times {
   readonly fraction: number;
 }
 
+export type ReadNow = () => ClockReading;
+
 export function readClock(context: {
   readonly clock: Clock;
   readonly random: Random;

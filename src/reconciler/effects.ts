@@ -2,7 +2,8 @@
  * A run is a generator of effects. It calls nothing itself: it yields what to read or to change next, as data, and goes
  * on with the answer. A driver carries the effects out: `performEffect` in a run, `makePlan` in a plan.
  *
- * An effect makes the snapshot before it stale: what changes it returns the new one, and the run keeps no other.
+ * An effect makes the snapshot before it stale: what changes it returns the new one, and the run keeps no other. That
+ * is also how the run learns of the finalizer that an effect has needed.
  */
 import type { End, Failing } from "./rules/outcome.ts";
 import type { EventOf } from "./rules/report.ts";
@@ -29,6 +30,8 @@ interface Named {
   readonly kind: string;
   /** Carried out even for a suspended object and while the process stops. */
   readonly whileSuspended?: boolean;
+  /** Requires a cleanup later: the object gets the operator's finalizer first. */
+  readonly needsFinalizer?: boolean;
 }
 
 /** Reads from the cluster, the console or the process. A plan does it too. Rejects at the first failure. */

@@ -5,7 +5,7 @@
  */
 import type { ParsedSpec } from "../api/parse-spec.ts";
 import type { ResourceType } from "../kube/resource.ts";
-import type { ClockReading } from "./clock-reading.ts";
+import type { ClockReading, ReadNow } from "./clock-reading.ts";
 import type { Data } from "./data.ts";
 import type { Effects, Ended } from "./effects.ts";
 import type { Failing, Outcome, Released, Settled, Waiting } from "./rules/outcome.ts";
@@ -52,14 +52,23 @@ export interface CommonDefinition<K extends KindTypes> {
   /** Status fields of another field manager; they are neither compared nor written. */
   readonly foreignFields?: readonly string[];
 
+  /** Whether the kind never changes the console. */
+  readonly isReader?: boolean;
+
   /** Deletes the kind's other data about the object. Called when the object was deleted or its spec is invalid. */
   forget?(key: { readonly namespace: string; readonly name: string }): void;
 }
 
 /** A kind whose run is a generator. */
 export interface RunDefinition<K extends KindTypes> extends CommonDefinition<K> {
-  /** Pure: the effects of a run, from what `observe` has read to its end. */
-  run(snapshot: K["Snapshot"]): Effects<K, Ended<K>>;
+  /** Pure but for the time: the effects of a run, from what `observe` has read to its end. */
+  run(snapshot: K["Snapshot"], readNow: ReadNow): Effects<K, Ended<K>>;
+
+  /**
+   * The same for an object that is being deleted and has the operator's finalizer. It ends as `Released` when nothing
+   * is left to do. Absent for a kind that needs no cleanup: its objects get no finalizer.
+   */
+  runOfDeletion?(snapshot: K["Snapshot"], readNow: ReadNow): Effects<K, Ended<K>>;
 }
 
 /** A kind whose rules name one action at a time. */

@@ -173,8 +173,8 @@ async function isPlannedOnly<K extends KindTypes>(
 /** Whether the object is being deleted and the operator has nothing left to do for it. */
 function isOver<K extends KindTypes>(kind: AnyKind<K>, object: K["Object"]): boolean {
   const isDeleting = object.metadata.deletionTimestamp !== undefined;
-  const cleansUp = "nextOfDeletion" in kind && kind.nextOfDeletion !== undefined;
-  return isDeleting && !(cleansUp && hasFinalizer(object));
+  const cleansUp = "run" in kind ? kind.runOfDeletion : kind.nextOfDeletion;
+  return isDeleting && !(cleansUp !== undefined && hasFinalizer(object));
 }
 
 /** One run over an object whose spec is valid. */
@@ -229,17 +229,11 @@ async function planKind<K extends KindTypes>(
     const { end, known, calls, hasEffects } = await makePlan(kind, object, spec, run);
     if (end.kind === "Failed") throw new PartialFailure(known, end.error);
     const natural = hasEffects || isReleased(end) ? undefined : end;
-    const outcome = plannedOutcome(natural, calls.length, isReader(kind));
+    const outcome = plannedOutcome(natural, calls.length, kind.isReader === true);
     return await reportOutcome(kind, known, outcome, run, calls);
   } catch (error) {
     return await reportFailure(kind, undefined, error, run);
   }
-}
-
-/** Whether the kind never changes the console. */
-function isReader<K extends KindTypes>(kind: AnyKind<K>): boolean {
-  if ("run" in kind) return false;
-  return Object.values<object>(kind.steps).every((step) => !("call" in step));
 }
 
 /** Removes the finalizer first and then records the events: the object may be deleted at once. */

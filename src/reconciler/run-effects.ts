@@ -1,5 +1,7 @@
-import type { ClockReading } from "./clock-reading.ts";
+import type { KubeObject, ResourceType } from "../kube/resource.ts";
+import type { ReadNow } from "./clock-reading.ts";
 import type { Effect, Effects, Ended } from "./effects.ts";
+import { addFinalizer, hasFinalizer, withFinalizer } from "./finalizers.ts";
 import type { AnyKind } from "./kind-definition.ts";
 import { publishEvents } from "./publish.ts";
 import type { Settled, Suspended, Waiting } from "./rules/outcome.ts";
@@ -29,10 +31,56 @@ export function effectsOf<K extends KindTypes>(
   kind: AnyKind<K>,
   start: Progress<K>,
   { suspend }: K["Spec"],
-  readNow: () => ClockReading,
+  readNow: ReadNow,
 ): Effects<K, Ended<K>> {
-  const effects = "run" in kind ? kind.run(start.snapshot) : runSteps(kind, start, readNow);
+  const effects = withFinalizers(kind.type, runOf(kind, start, readNow));
   return suspend ? untilSuspended(effects) : effects;
+}
+
+function runOf<K extends KindTypes>(
+  kind: AnyKind<K>,
+  start: Progress<K>,
+  readNow: ReadNow,
+): Effects<K, Ended<K>> {
+  if (!("run" in kind)) return runSteps(kind, start, readNow);
+  const { snapshot } = start;
+  return isDeleting(snapshot.object) && kind.runOfDeletion !== undefined
+    ? kind.runOfDeletion(snapshot, readNow)
+    : kind.run(snapshot, readNow);
+}
+
+/** Before the first effect that needs it, the object gets the finalizer. */
+function* withFinalizers<K extends KindTypes>(
+  type: ResourceType<K["Object"]>,
+  effects: Effects<K, Ended<K>>,
+): Effects<K, Ended<K>> {
+  let next = effects.next();
+  while (!next.done) {
+    const effect = next.value;
+    const isHeld = !effect.does.needsFinalizer || hasFinalizer(effect.known.snapshot.object);
+    const held = isHeld ? effect : { ...effect, known: yield* keepObject(type, effect) };
+    next = effects.next(yield held);
+  }
+  return next.value;
+}
+
+/** Returns what the run knows, with the written object. */
+function* keepObject<K extends KindTypes>(
+  type: ResourceType<K["Object"]>,
+  { does: { whileSuspended = false }, known }: Effect<K>,
+): Effects<K, Progress<K>> {
+  const { object } = known.snapshot;
+  const does: Effect<K>["does"] = {
+    ...{ kind: "AddFinalizer", whileSuspended, isMinor: true },
+    call: async (_, __, run) => ({ answer: await addFinalizer(run, type, object) }),
+    planned: () => ({ answer: withFinalizer(object) }),
+  };
+  const written = yield { does, input: undefined, known };
+  return { ...known, snapshot: { ...known.snapshot, object: written as K["Object"] } };
+}
+
+function isDeleting({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined;
 }
 
 /** The run of a suspended object ends before the first effect that is not allowed then. */
@@ -40,8 +88,7 @@ function* untilSuspended<K extends KindTypes>(effects: Effects<K, Ended<K>>): Ef
   let next = effects.next();
   while (!next.done && next.value.does.whileSuspended) next = effects.next(yield next.value);
   const progress = next.done ? next.value.progress : next.value.known;
-  const isDeleting = progress.snapshot.object.metadata.deletionTimestamp !== undefined;
-  return { progress, end: isDeleting ? SUSPENDED_DELETION : SUSPENDED };
+  return { progress, end: isDeleting(progress.snapshot.object) ? SUSPENDED_DELETION : SUSPENDED };
 }
 
 /**

@@ -1,8 +1,7 @@
 /** The run of a kind whose rules name one action at a time, as effects. */
-import { type ClockReading, readTimes } from "./clock-reading.ts";
+import { type ClockReading, type ReadNow, readTimes } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
 import type { Answered, Effect, Effects, Ended } from "./effects.ts";
-import { addFinalizer, hasFinalizer, withFinalizer } from "./finalizers.ts";
 import type { KindDefinition } from "./kind-definition.ts";
 import { type End, type Failing, isFailing, isOutcome, isReleased } from "./rules/outcome.ts";
 import type { KindTypes, Performed, Progress } from "./run-context.ts";
@@ -11,20 +10,18 @@ import { type Step, stepOf } from "./steps.ts";
 /** More steps than any correct run of a kind needs: rules that repeat themselves must not loop forever. */
 const MAX_STEPS = 40;
 
-/** After each action, and after the finalizer that it needs, the rules decide again. */
+/** After each action, the rules decide again. */
 export function* runSteps<K extends KindTypes>(
   kind: KindDefinition<K>,
   start: Progress<K>,
-  readNow: () => ClockReading,
+  readNow: ReadNow,
 ): Effects<K, Ended<K>> {
   let progress = start;
   for (let count = 0; count < MAX_STEPS; count += 1) {
     const action = nextAction(kind, progress, readNow());
     if (isFailing(action) || isReleased(action) || isOutcome(action))
       return { progress, end: action };
-    const step = stepOf(kind, action);
-    const isHeld = !step.needsFinalizer || hasFinalizer(progress.snapshot.object);
-    const does = isHeld ? toEffect(step, action, progress) : toFinalizer(kind, step, progress);
+    const does = toEffect(stepOf(kind, action), action, progress.done);
     progress = (yield { does, input: action, known: progress }) as Progress<K>;
   }
   throw new Error(`the rules for a ${kind.type.kind} go in circles`);
@@ -41,50 +38,42 @@ function nextAction<K extends KindTypes>(
     : kind.next(progress, at);
 }
 
-/** The answer is the progress with the finalizer. */
-function toFinalizer<K extends KindTypes>(
-  { type }: KindDefinition<K>,
-  step: Step<K, K["Action"]>,
-  before: Progress<K>,
-): Effect<K>["does"] {
-  const { object } = before.snapshot;
-  const after = (written: K["Object"]) => ({
-    answer: { ...before, snapshot: { ...before.snapshot, object: written } },
-  });
-  return {
-    ...{ kind: "AddFinalizer", whileSuspended: step.whileSuspended === true, isMinor: true },
-    call: async (_, __, run) => after(await addFinalizer(run, type, object)),
-    planned: () => after(withFinalizer(object)),
-  };
-}
-
 /** The answer is the progress after the action. */
 function toEffect<K extends KindTypes>(
   step: Step<K, K["Action"]>,
   action: K["Action"],
-  before: Progress<K>,
+  done: K["Done"],
 ): Effect<K>["does"] {
-  const named = { kind: action.kind, whileSuspended: step.whileSuspended === true };
+  const { whileSuspended = false, needsFinalizer = false } = step;
+  const named = { kind: action.kind, whileSuspended, needsFinalizer };
   if ("read" in step)
-    return { ...named, read: async (_, __, run) => toAnswer(await step.read(action, before, run)) };
-  const conclude = (answer: unknown, { clock }: Pick<Context, "clock">) =>
-    toAnswer(step.after(action, before, answer as undefined, readTimes(clock)));
+    return {
+      ...named,
+      read: async (_, snapshot, run) => toAnswer(await step.read(action, { snapshot, done }, run)),
+    };
+  const conclude = (
+    answer: unknown,
+    snapshot: K["Snapshot"],
+    { clock }: Pick<Context, "clock">,
+  ): Answered<K, Progress<K>> =>
+    toAnswer(step.after(action, { snapshot, done }, answer as undefined, readTimes(clock)));
   if (!("call" in step))
     return {
       ...named,
       isMinor: true,
-      call: async (_, __, run) => {
-        step.note?.(action, before);
-        return conclude(undefined, run);
+      call: async (_, snapshot, run) => {
+        step.note?.(action, { snapshot, done });
+        return conclude(undefined, snapshot, run);
       },
-      planned: (_, __, run) => conclude(undefined, run),
+      planned: (_, snapshot, run) => conclude(undefined, snapshot, run),
     };
   return {
     ...named,
-    call: async (_, __, run) => conclude(await step.call(action, before, run), run),
-    planned: async (_, __, run) => {
-      const { answer, line } = await step.planned(action, before, run);
-      return { ...conclude(answer, run), line };
+    call: async (_, snapshot, run) =>
+      conclude(await step.call(action, { snapshot, done }, run), snapshot, run),
+    planned: async (_, snapshot, run) => {
+      const { answer, line } = await step.planned(action, { snapshot, done }, run);
+      return { ...conclude(answer, snapshot, run), line };
     },
   };
 }

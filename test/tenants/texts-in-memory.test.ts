@@ -2,7 +2,7 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { statusFailure } from "../../src/console/exchange/failures.ts";
-import { PublishedQuotas } from "../../src/kinds/quota-export/steps/published-quotas.ts";
+import { PublishedQuotas } from "../../src/kinds/quota-export/published-quotas.ts";
 import { createMetrics } from "../../src/observability/metrics.ts";
 import { systemClock } from "../../src/util/time.ts";
 import { heldBy } from "../support/live-heap.ts";

@@ -6,9 +6,9 @@ import { indexes } from "../../resources/indexes.ts";
 import { connectionResource } from "../../resources/queue-resources.ts";
 import { apiKeyKey, indexedAs } from "../../resources/refs.ts";
 import { resourceQuotaExportType } from "../../resources/resource-types.ts";
+import type { ReadPair } from "./effects/list-quotas.ts";
+import type { SeriesLimits } from "./published-quotas.ts";
 import { createQuotaExportReconciler } from "./reconciler.ts";
-import type { ReadPair } from "./steps/list-quotas.ts";
-import type { SeriesLimits } from "./steps/published-quotas.ts";
 import { quotaExportWatches } from "./watches.ts";
 
 export interface QuotaExportParts extends AccessParts {

@@ -43,10 +43,10 @@ function endOf<K extends KindTypes>(
   const progress = { ...startOf(kind, snapshot), ...drawn };
   const first = effectsOf(kind, progress, spec, () => at).next();
   if (!first.done) return { said: first.value.does.kind };
-  const { end: step } = first.value;
+  const { end: step, progress: reached } = first.value;
   if (!isOutcome(step)) return { said: step.kind };
   const { state: before } = snapshot as { state?: K["State"] };
-  const made = rules.report(progress, step, at, before);
+  const made = rules.report(reached, step, at, before);
   const objects = made.objects.map((each) => reported(each, at));
   const { afterMs: _, ...outcome } = { afterMs: 0, ...step };
   return {

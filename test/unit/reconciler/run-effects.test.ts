@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import { defineEffect, type Effects, type Ended } from "../../../src/reconciler/effects.ts";
+import { hasFinalizer } from "../../../src/reconciler/finalizers.ts";
 import type { RunDefinition } from "../../../src/reconciler/kind-definition.ts";
 import { createReconciler } from "../../../src/reconciler/reconciler.ts";
 import type { KindTypes } from "../../../src/reconciler/run-context.ts";
@@ -17,7 +18,7 @@ interface Toy extends KindTypes {
   readonly Snapshot: { readonly object: ServiceAccount; readonly known: readonly string[] };
 }
 
-/** `Fail` is an effect that fails, `Save` one that is allowed for a suspended object. */
+/** `Fail` fails, `Save` is allowed for a suspended object, and `Keep` needs the finalizer. */
 function toy(suspend: boolean, ...kinds: readonly string[]) {
   const clock = createFakeClock();
   const kube = new MemoryCluster(clock);
@@ -27,9 +28,10 @@ function toy(suspend: boolean, ...kinds: readonly string[]) {
     defineEffect<Toy, Toy["Snapshot"], void, string>({
       kind,
       whileSuspended: kind === "Save",
-      call: async () => {
+      needsFinalizer: kind === "Keep",
+      call: async (_, { object }) => {
         if (kind === "Fail") throw new Error("no");
-        called.push(kind);
+        called.push(hasFinalizer(object) ? `${kind} finalized` : kind);
         return { answer: kind };
       },
       planned: () => ({ answer: `${kind} assumed` }),
@@ -44,6 +46,10 @@ function toy(suspend: boolean, ...kinds: readonly string[]) {
     parse: () => ({ ok: true, spec: { suspend } }),
     observe: async (object) => ({ object, known: [] }) as never,
     run,
+    *runOfDeletion(snapshot) {
+      yield* effect("CleanUp")(snapshot);
+      return { progress: { snapshot, done: undefined }, end: { kind: "Released", events: [] } };
+    },
     report: ({ snapshot: { known } }, { kind: end }) => {
       reports.push([...known, end]);
       return { objects: [] };
@@ -56,12 +62,13 @@ function toy(suspend: boolean, ...kinds: readonly string[]) {
   });
   const key = { namespace: "team-a", name: "toy" };
   kube.put(serviceAccountType, { metadata: key, spec: {} });
-  const object = kube.peek(serviceAccountType, key) as ServiceAccount;
   const { signal } = new AbortController();
+  const stored = () => kube.peek(serviceAccountType, key) as ServiceAccount;
   return {
-    ...{ called, reports },
-    run: () => reconcile(object, { id: "run", signal, reportSignal: signal }),
-    plan: () => plan(object, { signal }),
+    ...{ called, reports, stored },
+    remove: () => kube.remove(serviceAccountType, key),
+    run: () => reconcile(stored(), { id: "run", signal, reportSignal: signal }),
+    plan: () => plan(stored(), { signal }),
   };
 }
 
@@ -87,4 +94,19 @@ test("a plan goes on with assumed answers, and calls nothing", async () => {
   const { plan, called, reports } = toy(false, "Read", "Fail");
   await plan();
   expect([called, reports]).toEqual([[], [["Read assumed", "Fail assumed", "Settled"]]]);
+});
+
+test("before an effect that needs it, the object gets the finalizer, and a deletion its own run", async () => {
+  const { run, called, stored, ...world } = toy(false, "Read", "Keep");
+  await run();
+  expect(called).toEqual(["Read", "Keep finalized"]);
+  world.remove();
+  await run();
+  expect([called.at(-1), stored()]).toEqual(["CleanUp finalized", undefined]);
+});
+
+test("a plan writes no finalizer", async () => {
+  const { plan, stored } = toy(false, "Keep");
+  await plan();
+  expect(hasFinalizer(stored())).toBe(false);
 });

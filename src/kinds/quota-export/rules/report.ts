@@ -6,38 +6,32 @@ import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
 import type { Outcome } from "../../../reconciler/rules/outcome.ts";
 import { ownFields, type Report } from "../../../reconciler/rules/report.ts";
-import type { Progress } from "../../../reconciler/run-context.ts";
 import { resourceQuotaExportType } from "../../../resources/resource-types.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { summarize } from "./listing.ts";
-import type {
-  QuotaExportDone,
-  QuotaExportKind,
-  QuotaExportSnapshot,
-  QuotaExportState,
-} from "./snapshot.ts";
-import { turnAfter, turnOf } from "./turn.ts";
+import type { QuotaExportSnapshot, QuotaExportState } from "./snapshot.ts";
+import { nextTurn } from "./turn.ts";
 
 /** Before the next listing is due, the status stays the same. A suspended export with a listing counts as usable. */
 export function report(
-  { snapshot, done }: Progress<QuotaExportKind>,
+  snapshot: QuotaExportSnapshot,
   outcome: Outcome,
   at: ClockReading,
 ): Report<QuotaExportState> {
-  const state = turnAfter(turnOf(snapshot, at), done, snapshot);
-  const readiness = readinessOf(snapshot, done, outcome);
+  const state = nextTurn(snapshot, at);
+  const readiness = readinessOf(snapshot, outcome);
   const requeueAfterMs = "afterMs" in outcome ? outcome.afterMs : undefined;
   if (readiness === undefined) return { objects: [], state, requeueAfterMs };
-  const { object, request } = snapshot;
+  const { object, request, listing } = snapshot;
   return {
     objects: [
       {
         type: resourceQuotaExportType,
         object,
         // The status shows the last whole listing until the next listing.
-        status: { ...ownFields(object.status ?? {}), ...listed(done.quotas, at) },
+        status: { ...ownFields(object.status ?? {}), ...listed(listing?.quotas, at) },
         readiness,
-        handledRequest: done.quotas !== undefined || isHeldUp(outcome) ? request : undefined,
+        handledRequest: listing?.quotas !== undefined || isHeldUp(outcome) ? request : undefined,
       },
     ],
     state,
@@ -51,13 +45,12 @@ function isHeldUp({ kind }: Outcome): boolean {
 }
 
 function readinessOf(
-  { object }: QuotaExportSnapshot,
-  { quotas, omitted = 0 }: QuotaExportDone,
+  { object, listing }: QuotaExportSnapshot,
   outcome: Outcome,
 ): Readiness | undefined {
   const { lastSuccessTime, total = 0 } = object.status ?? {};
   if (outcome.kind === "Suspended" && lastSuccessTime !== undefined) return ready(total);
-  return obstacleOf(outcome) ?? (quotas && ready(quotas.length, omitted));
+  return obstacleOf(outcome) ?? (listing?.quotas && ready(listing.quotas.length, listing.omitted));
 }
 
 function ready(total: number, omitted = 0): Readiness {

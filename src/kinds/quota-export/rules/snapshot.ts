@@ -5,6 +5,7 @@ import type {
 } from "../../../api/resource-quota-export.ts";
 import type { Quota } from "../../../console/model.ts";
 import type { ConnectionLookup } from "../../../reconciler/context.ts";
+import type { Effects, Ended } from "../../../reconciler/effects.ts";
 import type { KindTypes } from "../../../reconciler/run-context.ts";
 import type { Credential } from "./credential.ts";
 
@@ -12,10 +13,12 @@ export interface QuotaExportKind extends KindTypes {
   readonly Object: ResourceQuotaExport;
   readonly Spec: ResourceQuotaExportSpec;
   readonly Snapshot: QuotaExportSnapshot;
-  readonly Done: QuotaExportDone;
-  readonly Action: ListQuotas;
   readonly State: QuotaExportState;
 }
+
+export type QuotaExportEffects<Result> = Effects<QuotaExportKind, Result>;
+
+export type QuotaExportEnded = Ended<QuotaExportKind>;
 
 export interface QuotaExportSnapshot {
   readonly object: ResourceQuotaExport;
@@ -28,17 +31,21 @@ export interface QuotaExportSnapshot {
   /** The value of the annotation that a person uses to request a listing. */
   readonly request: string | undefined;
   readonly state: QuotaExportState | undefined;
+  /** Absent before this run has listed. */
+  readonly listing?: Listing;
 }
 
-/** The result of this run's listing. Times are milliseconds of the monotonic clock. */
-export interface QuotaExportDone {
-  readonly startedAt?: number;
-  readonly durationMs?: number;
-  readonly quotas?: readonly Quota[];
-  /** How many of the quotas have no metrics because the number of series is limited. */
-  readonly omitted?: number;
-  readonly refusal?: ListingRefusal;
-}
+/** All pages, or a refusal: a listing is used completely or not at all. */
+export type Listing =
+  | {
+      /** Milliseconds of the monotonic clock. */
+      readonly startedAt: number;
+      readonly quotas: readonly Quota[];
+      /** How many of the quotas have no metrics because the number of series is limited. */
+      readonly omitted: number;
+      readonly refusal?: undefined;
+    }
+  | { readonly startedAt: number; readonly quotas?: undefined; readonly refusal: ListingRefusal };
 
 /** The listing is not possible with this credential, because of the console or the ApiKey's Secret. */
 export interface ListingRefusal {
@@ -47,11 +54,6 @@ export interface ListingRefusal {
   readonly message: string;
   /** Milliseconds before the next attempt, unless the rights change. */
   readonly pauseMs?: number;
-}
-
-/** listResourceQuotas, all pages: the listing is used completely or not at all. */
-export interface ListQuotas {
-  readonly kind: "ListQuotas";
 }
 
 /** The process state of one export. */

@@ -3,7 +3,7 @@
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { stableFraction } from "../../../reconciler/rules/stable-fraction.ts";
 import { MINUTE } from "../../../util/time.ts";
-import type { QuotaExportDone, QuotaExportSnapshot, QuotaExportState } from "./snapshot.ts";
+import type { QuotaExportSnapshot, QuotaExportState } from "./snapshot.ts";
 
 const MAX_START_DELAY_MS = MINUTE;
 /** A listing only reads: after any rejection, it is tried again after at most this long or its interval, if longer. */
@@ -34,15 +34,15 @@ export function turnOf(
   return isSame && isRefused ? state : { ...turn, notBefore: monotonic };
 }
 
-/** The turn after a listing, or after the console has rejected the listing. */
-export function turnAfter(
-  turn: QuotaExportState,
-  { startedAt = 0, refusal, quotas }: QuotaExportDone,
-  { intervalMs, rights }: QuotaExportSnapshot,
-): QuotaExportState {
+/** The turn after this run: after its listing, or after a rejection of it. */
+export function nextTurn(snapshot: QuotaExportSnapshot, at: ClockReading): QuotaExportState {
+  const turn = turnOf(snapshot, at);
+  const { listing, intervalMs, rights } = snapshot;
+  if (listing === undefined) return turn;
+  const { startedAt, quotas, refusal } = listing;
   const { generation, request, refused } = turn;
   if (quotas !== undefined) return { generation, request, notBefore: startedAt + intervalMs };
-  if (refusal?.pauseMs === undefined) return turn;
+  if (refusal.pauseMs === undefined) return turn;
   const count = refused?.rights === rights ? refused.count + 1 : 1;
   return {
     generation,

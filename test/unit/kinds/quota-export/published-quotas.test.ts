@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { PublishedQuotas } from "../../../../src/kinds/quota-export/steps/published-quotas.ts";
+import { PublishedQuotas } from "../../../../src/kinds/quota-export/published-quotas.ts";
 import { createMetrics } from "../../../../src/observability/metrics.ts";
 import { MINUTE } from "../../../../src/util/time.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";

@@ -6,24 +6,27 @@ import {
   type ResourceQuotaExport,
   resourceQuotaExportKind,
 } from "../../../../src/api/resource-quota-export.ts";
+import { defineListQuotas } from "../../../../src/kinds/quota-export/effects/list-quotas.ts";
 import type { Credential } from "../../../../src/kinds/quota-export/rules/credential.ts";
-import { next } from "../../../../src/kinds/quota-export/rules/next.ts";
 import { report } from "../../../../src/kinds/quota-export/rules/report.ts";
 import type {
-  QuotaExportDone,
+  Listing,
   QuotaExportKind,
   QuotaExportSnapshot,
 } from "../../../../src/kinds/quota-export/rules/snapshot.ts";
+import { reconcileQuotaExport } from "../../../../src/kinds/quota-export/run.ts";
 import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
 import { MINUTE, toIso8601 } from "../../../../src/util/time.ts";
 import { ago, expectRequeued, maybe, mostly, type Rules, type Situation } from "../requeue.ts";
 import { access, NOW } from "../service-account/objects.ts";
 
+const listQuotas = defineListQuotas(async () => undefined, {} as never);
 const rules: Rules<QuotaExportKind> = {
-  start: {},
-  steps: { ListQuotas: { read: async (_, progress) => progress } },
-  next,
-  report,
+  run: (start, readNow) =>
+    reconcileQuotaExport(start, readNow, function* (snapshot) {
+      return snapshot.listing === undefined ? yield* listQuotas(snapshot) : snapshot;
+    }),
+  report: ({ snapshot }, outcome, at) => report(snapshot, outcome, at),
 };
 const refusal = { state: "Stalled", reason: "NotFound", message: "no" } as const;
 const situations = fc
@@ -42,15 +45,15 @@ const situations = fc
     ),
     lastSuccess: maybe(ago),
     notBefore: maybe(fc.integer({ min: 0, max: 60 * MINUTE }).map((ms) => 400_000 + ms)),
-    done: mostly<QuotaExportDone | undefined>(
+    listing: mostly<Listing | undefined>(
       undefined,
-      { startedAt: 999_000, quotas: [] },
+      { startedAt: 999_000, quotas: [], omitted: 0 },
       { startedAt: 999_000, refusal: { ...refusal, pauseMs: 1_000 } },
       { startedAt: 999_000, refusal },
     ),
   })
   .map((drawn): Situation<QuotaExportKind> => {
-    const { suspend, intervalMs, connection, credential, lastSuccess, notBefore, done } = drawn;
+    const { suspend, intervalMs, connection, credential, lastSuccess, notBefore, listing } = drawn;
     const parsed = parseSpec(resourceQuotaExportKind, { spec: { clusterId: 1, suspend } });
     if (!parsed.ok) throw new Error(parsed.message);
     const metadata = {
@@ -81,8 +84,9 @@ const situations = fc
       rights: "r",
       request: undefined,
       state,
+      ...(listing && { listing }),
     };
-    return { snapshot, spec: parsed.spec, ...(done === undefined ? {} : { done }) };
+    return { snapshot, spec: parsed.spec, done: listing };
   });
 
 test("a run over a ResourceQuotaExport names the time of the next one", () => {

@@ -1,11 +1,11 @@
 /** When an export is listed next. */
 import { describe, expect, test } from "vitest";
 import type {
-  QuotaExportDone,
+  Listing,
   QuotaExportSnapshot,
   QuotaExportState,
 } from "../../../../src/kinds/quota-export/rules/snapshot.ts";
-import { turnAfter, turnOf } from "../../../../src/kinds/quota-export/rules/turn.ts";
+import { nextTurn, turnOf } from "../../../../src/kinds/quota-export/rules/turn.ts";
 import { stableFraction } from "../../../../src/reconciler/rules/stable-fraction.ts";
 import { MINUTE, SECOND } from "../../../../src/util/time.ts";
 
@@ -43,14 +43,17 @@ describe("the next listing is due", () => {
 });
 
 describe("after a listing that began a second ago, the next one is due", () => {
-  const rejected = (pauseMs?: number): QuotaExportDone => ({
+  const startedAt = NOW - SECOND;
+  const listed: Listing = { startedAt, quotas: [], omitted: 0 };
+  const rejected = (pauseMs?: number): Listing => ({
+    startedAt,
     refusal: { state: "Stalled", reason: "Denied", message: "no", ...(pauseMs && { pauseMs }) },
   });
   const times = (count: number, rights = "some") => ({ ...before, refused: { rights, count } });
 
-  test.each<[string, QuotaExportState, QuotaExportDone, number, number]>([
-    ["an interval after its beginning", before, { quotas: [] }, MINUTE, MINUTE],
-    ["as before, if it was not tried", before, {}, MINUTE, 41 * SECOND],
+  test.each<[string, QuotaExportState, Listing | undefined, number, number]>([
+    ["an interval after its beginning", before, listed, MINUTE, MINUTE],
+    ["as before, if it was not tried", before, undefined, MINUTE, 41 * SECOND],
     ["as before, if it was rejected without a pause", before, rejected(), MINUTE, 41 * SECOND],
     ["after its interval, if it was rejected", before, rejected(SECOND), MINUTE, MINUTE],
     ["after the pause, if that is longer", before, rejected(MINUTE), SECOND, MINUTE],
@@ -58,9 +61,9 @@ describe("after a listing that began a second ago, the next one is due", () => {
     ["at first, if the rights are others", times(1, "x"), rejected(SECOND), MINUTE, MINUTE],
     ["after five minutes at most", times(9), rejected(SECOND), MINUTE, 5 * MINUTE],
     ["after an interval that is longer", times(9), rejected(SECOND), 9 * MINUTE, 9 * MINUTE],
-  ])("%s", (_, turn, done, intervalMs, ms) => {
-    const startedAt = NOW - SECOND;
-    const next = turnAfter(turn, { ...done, startedAt }, snapshotOf({ intervalMs }));
+  ])("%s", (_, state, listing, intervalMs, ms) => {
+    const snapshot = snapshotOf({ intervalMs, state, ...(listing && { listing }) });
+    const next = nextTurn(snapshot, { ...at, monotonic: startedAt });
     expect(next.notBefore - startedAt).toBe(ms);
   });
 });

@@ -1,11 +1,13 @@
 import type { ApiKey } from "../../../api/api-key.ts";
 import { type IamError, isIamError } from "../../../console/errors.ts";
 import type { KeyPair, Quota } from "../../../console/model.ts";
-import type { ConnectionAccess } from "../../../reconciler/context.ts";
+import { keyOf } from "../../../kube/resource.ts";
+import { defineEffect } from "../../../reconciler/effects.ts";
 import { errorPolicy } from "../../../reconciler/rules/error-policy.ts";
 import { failureReadiness, withRequestId } from "../../../reconciler/rules/failure.ts";
-import type { Progress, ReadContext } from "../../../reconciler/run-context.ts";
+import type { ReadContext } from "../../../reconciler/run-context.ts";
 import { MINUTE } from "../../../util/time.ts";
+import type { PublishedQuotas } from "../published-quotas.ts";
 import { explainDenial } from "../rules/denial.ts";
 import type { ListingRefusal, QuotaExportKind, QuotaExportSnapshot } from "../rules/snapshot.ts";
 
@@ -15,40 +17,50 @@ const REJECTED_PAUSE_MS = 5 * MINUTE;
 /** Reads the current key pair from an ApiKey's Secret; `undefined` if the Secret has none. */
 export type ReadPair = (apiKey: ApiKey, signal: AbortSignal) => Promise<KeyPair | undefined>;
 
+/** Lists the quotas, publishes them, and returns the snapshot with the result. */
+export type ListQuotas = ReturnType<typeof defineListQuotas>;
+
 /**
  * Reads the whole listing. A rejection of the credential or of the call by the console is a finding; any other error
  * rejects.
  */
-export async function listQuotas(
-  readPair: ReadPair,
-  { snapshot }: Progress<QuotaExportKind>,
-  run: ReadContext<QuotaExportKind>,
-): Promise<Progress<QuotaExportKind>> {
-  const { connection, credential } = snapshot;
-  const startedAt = run.clock.monotonic();
-  const pair =
-    credential.kind === "Key" ? await readPair(credential.apiKey, run.signal) : undefined;
-  if (credential.kind === "Key" && pair === undefined)
-    return { snapshot, done: { startedAt, refusal: NO_PAIR } };
-  if (!connection.ok) throw new Error("a listing needs a connection");
-  try {
-    const quotas = await list(connection.access, snapshot, pair, run);
-    return { snapshot, done: { startedAt, durationMs: run.clock.monotonic() - startedAt, quotas } };
-  } catch (error) {
-    const refusal = refusalOf(error, snapshot);
-    if (refusal === undefined || run.signal.aborted) throw error;
-    return { snapshot, done: { startedAt, refusal } };
-  }
+export function defineListQuotas(readPair: ReadPair, published: PublishedQuotas) {
+  return defineEffect<QuotaExportKind, QuotaExportSnapshot, void, QuotaExportSnapshot>({
+    kind: "ListQuotas",
+    read: async (_, snapshot, run) => {
+      const startedAt = run.clock.monotonic();
+      const result = await list(snapshot, readPair, run);
+      if ("state" in result)
+        return { answer: { ...snapshot, listing: { startedAt, refusal: result } } };
+      const durationMs = run.clock.monotonic() - startedAt;
+      const { object, spec, intervalMs } = snapshot;
+      const { clusterId } = spec;
+      const listing = { clusterId, quotas: result, intervalMs, durationMs };
+      const omitted = await published.publish(keyOf(object), listing);
+      return { answer: { ...snapshot, listing: { startedAt, quotas: result, omitted } } };
+    },
+  });
 }
 
-function list(
-  { session }: ConnectionAccess,
-  { spec: { clusterId, namespaces, filterNames } }: QuotaExportSnapshot,
-  pair: KeyPair | undefined,
+async function list(
+  snapshot: QuotaExportSnapshot,
+  readPair: ReadPair,
   { console, signal }: ReadContext<QuotaExportKind>,
-): Promise<readonly Quota[]> {
-  const input = { clusterId, namespaces, filterNames, key: pair };
-  return console(session).listResourceQuotas(input, signal);
+): Promise<readonly Quota[] | ListingRefusal> {
+  const { connection, credential, spec } = snapshot;
+  if (!connection.ok) throw new Error("a listing needs a connection");
+  const key = credential.kind === "Key" ? await readPair(credential.apiKey, signal) : undefined;
+  if (credential.kind === "Key" && key === undefined) return NO_PAIR;
+  const { clusterId, namespaces, filterNames } = spec;
+  const { session } = connection.access;
+  try {
+    const input = { clusterId, namespaces, filterNames, key };
+    return await console(session).listResourceQuotas(input, signal);
+  } catch (error) {
+    const refusal = refusalOf(error, snapshot);
+    if (refusal === undefined || signal.aborted) throw error;
+    return refusal;
+  }
 }
 
 const NO_PAIR: ListingRefusal = {

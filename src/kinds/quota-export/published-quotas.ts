@@ -1,12 +1,12 @@
 /** The last listing of every export as metrics. A scrape reads these metrics and never calls the console. */
 
 import { createHash } from "node:crypto";
-import { type Amount, parseQuotaText } from "../../../api/quota-text.ts";
-import type { Quota } from "../../../console/model.ts";
-import { keyText, type ObjectKey, parseKey } from "../../../kube/resource.ts";
-import type { Metrics } from "../../../observability/metrics.ts";
-import { type Clock, parseInstant, SECOND } from "../../../util/time.ts";
-import { cut } from "../rules/listing.ts";
+import { type Amount, parseQuotaText } from "../../api/quota-text.ts";
+import type { Quota } from "../../console/model.ts";
+import { keyText, type ObjectKey, parseKey } from "../../kube/resource.ts";
+import type { Metrics } from "../../observability/metrics.ts";
+import { type Clock, parseInstant, SECOND } from "../../util/time.ts";
+import { cut } from "./rules/listing.ts";
 
 interface QuotaListing {
   readonly clusterId: number;
