@@ -90,9 +90,9 @@ export const ofKeys = {
   },
   NamespaceBudgetExceeded: {
     meaning:
-      "All ApiKeys of the namespace together were issued as many keys in 24 hours as its grant's `maxIssuesPerDay` allows. A requested rotation does not exceed it.",
+      "A key is needed now or at its renewal, but all ApiKeys of the namespace together were already issued as many keys in 24 hours as its grant's `maxIssuesPerDay` allows. A requested rotation does not exceed it.",
     check: "`status.recentIssues` of the namespace's ApiKeys, for an ApiKey that loses its keys.",
-    fix: "Wait, or ask the administrator of the ClusterConnection for a higher `maxIssuesPerDay`.",
+    fix: "Wait until the time in the message, or ask the administrator of the ClusterConnection for a higher `maxIssuesPerDay`.",
   },
   BudgetExceeded: {
     meaning:

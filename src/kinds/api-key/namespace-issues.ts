@@ -15,6 +15,13 @@ interface Batch {
   readonly count: number;
 }
 
+export interface NamespaceUsage {
+  readonly most: number;
+  readonly count: number;
+  /** From when the limit permits another key, unless others are issued first. Infinity if it permits none. */
+  readonly freeAt: Instant;
+}
+
 /** Connections and namespaces with a count in memory. */
 const MOST_COUNTED = 10_000;
 
@@ -36,6 +43,23 @@ export class NamespaceIssues {
   }
 
   count(connection: string, namespace: string, at: AgreedTime): number {
+    return this.#recent(connection, namespace, at).reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** The count against a limit of `most` keys. */
+  usage(connection: string, namespace: string, most: number, at: AgreedTime): NamespaceUsage {
+    const count = this.count(connection, namespace, at);
+    if (most === 0) return { most, count, freeAt: Number.POSITIVE_INFINITY };
+    let newest = 0;
+    const oldestCounted = this.#recent(connection, namespace, at).findLast((batch) => {
+      newest += batch.count;
+      return newest >= most;
+    });
+    return { most, count, freeAt: oldestCounted === undefined ? 0 : oldestCounted.time + DAY };
+  }
+
+  /** The issues of the last 24 hours, oldest first. */
+  #recent(connection: string, namespace: string, at: AgreedTime): readonly Batch[] {
     const name = nameOf(connection, namespace);
     const now = certainTime(at);
     const batches =
@@ -49,7 +73,7 @@ export class NamespaceIssues {
     this.#batches.set(name, batches);
     for (const oldest of this.#batches.keys())
       if (this.#batches.size > MOST_COUNTED) this.#batches.delete(oldest);
-    return batches.reduce((sum, { count }) => sum + count, 0);
+    return batches;
   }
 
   /** Counts a key issued at `time`. Has no effect on a namespace that was never counted. */

@@ -23,7 +23,7 @@ import { policyBindingType, serviceAccountType } from "../../resources/resource-
 import { type AgreedTime, correctedTime, readTime } from "../../util/agreed-time.ts";
 import { type Instant, MINUTE, parseDuration, parseInstant } from "../../util/time.ts";
 import type { IssueCoordination } from "./attempts.ts";
-import type { NamespaceIssues } from "./namespace-issues.ts";
+import type { NamespaceIssues, NamespaceUsage } from "./namespace-issues.ts";
 import { lateKeysOf, unsettledPeerOf } from "./peers.ts";
 import { type KnownOfKey, listedSecrets, readSecret, secretKeyOf } from "./read-secret.ts";
 import { accountOf, isOfSpec, withKnownAccounts } from "./rules/accounts.ts";
@@ -221,15 +221,15 @@ async function readUsable(
   if (elsewhere !== undefined) return reconciling("ServiceAccountNotReady", elsewhere);
   const connection = connectionKey(connectionRef, namespace);
   const at = readTime(clock);
-  const issued = issues && (() => issues.count(connection, namespace, at));
-  return { ...readyAccount(object, found.access, at, issued), connection };
+  const usage = issues && ((most: number) => issues.usage(connection, namespace, most, at));
+  return { ...readyAccount(object, found.access, at, usage), connection };
 }
 
 function readyAccount(
   object: ServiceAccount,
   { session, extraCalls, spec: connection, grant }: ConnectionAccess,
   at: AgreedTime,
-  issued: (() => number) | undefined,
+  usage: ((most: number) => NamespaceUsage) | undefined,
 ): Omit<ReadyAccount, "connection"> {
   const { status } = object;
   const { saId = "", tpn = "", orgId, projectId } = status ?? {};
@@ -256,9 +256,7 @@ function readyAccount(
     maxExpiresInDays: grant.maxExpiresInDays,
     allowedSecretMetadata: connection.allowedSecretMetadata,
     namespaceIssues:
-      grant.maxIssuesPerDay === undefined || issued === undefined
-        ? undefined
-        : { most: grant.maxIssuesPerDay, count: issued() },
+      grant.maxIssuesPerDay === undefined ? undefined : usage?.(grant.maxIssuesPerDay),
     listsKeys: status?.keyCount !== undefined,
     isGone: whyKeysFail(object) === "Gone",
     canDisableKeys: extraCalls.has("disableKey"),

@@ -185,8 +185,29 @@ function forecastOf(world: StoryWorld) {
   return [status, reason];
 }
 
+/** The key is renewed in an hour, and its issue counts for a day. */
+function grantStory(most: number, allowed: boolean): Story {
+  const what = allowed ? "permits the renewal" : "lasts beyond the renewal";
+  return unready(`whether the limit of a grant ${what} is foreseen`, async (world) => {
+    const rotation = { renewBefore: "47h" };
+    const connection = granting({ maxIssuesPerDay: most });
+    await world.begin({ connection, key: { expiresInDays: 2, rotation } });
+    const wanted = allowed ? ["True", "Allowed"] : ["False", "NamespaceBudgetExceeded"];
+    world.expect("the forecast", forecastOf(world), wanted);
+    await world.pass(2 * HOUR);
+    world.expect("whether the key is renewed", world.issued > 1, allowed);
+    world.rotate("now");
+    await world.pass(NOTICED_MS);
+    world.expect("a requested rotation counts", world.issued, most);
+    await world.pass(DAY - 2 * HOUR);
+    world.expect("the next key follows a day after the first", world.issued, most + 1);
+  });
+}
+
 export const forecastStories: readonly Story[] = [
   forecastStory(),
+  grantStory(1, false),
+  grantStory(3, true),
   unready("a daily limit that lasts beyond the renewal is foreseen", async (world) => {
     const rotation = { renewBefore: "47h" };
     await world.begin({ key: { expiresInDays: 2, maxIssuesPerDay: 2, rotation } });

@@ -45,8 +45,8 @@ type BlockRule = (
   because: KeyNeed,
 ) => Waiting | undefined;
 
-/** Limits that end at a time that the status of the ApiKey shows. */
-export const ownLimits: readonly BlockRule[] = [budgetIsUsedUp, keysAreLost];
+/** Limits that end at a known time. */
+export const limits: readonly BlockRule[] = [namespaceBudgetIsUsedUp, budgetIsUsedUp, keysAreLost];
 
 /** In order: users see the reason of the first finding. */
 export const blocks: readonly BlockRule[] = [
@@ -59,9 +59,8 @@ export const blocks: readonly BlockRule[] = [
   reservedMetadataBlocks,
   lifetimeIsNotGranted,
   responseIsUnreadable,
-  namespaceBudgetIsUsedUp,
   statusIsFull,
-  ...ownLimits,
+  ...limits,
   attemptsFailInARow,
   peerIsUnsettled,
 ];
@@ -190,12 +189,22 @@ function responseIsUnreadable(snapshot: ApiKeySnapshot): Waiting | undefined {
 }
 
 /** The administrator's limit. Requested rotations cannot exceed it. */
-function namespaceBudgetIsUsedUp({ account }: ApiKeySnapshot): Waiting | undefined {
+function namespaceBudgetIsUsedUp(
+  { account }: ApiKeySnapshot,
+  at: ClockReading,
+  because: KeyNeed,
+): Waiting | undefined {
   if (account.kind !== "Ready" || account.namespaceIssues === undefined) return undefined;
-  const { most, count } = account.namespaceIssues;
-  if (count < most) return undefined;
-  const message = `Keys issued for the ApiKeys of this namespace in the last 24 hours: ${count}. Its grant allows ${most}, requests by annotation included. Wait, or ask the connection's administrator for a higher maxIssuesPerDay.`;
-  return blocked("Reconciling", { reason: "NamespaceBudgetExceeded", message }, HOUR);
+  const { most, count, freeAt } = account.namespaceIssues;
+  const leftMs = freeAt - certainTime(at);
+  if (leftMs <= 0) return undefined;
+  const follows = Number.isFinite(freeAt) ? `at ${toIso8601(freeAt)} or ` : "";
+  const message = `${because.message} But keys issued for the ApiKeys of this namespace in the last 24 hours: ${count}. Its grant allows ${most}, requested rotations included; the next key can follow ${follows}when the connection's administrator raises maxIssuesPerDay.`;
+  return blocked(
+    "Reconciling",
+    { reason: "NamespaceBudgetExceeded", message },
+    Math.min(leftMs, HOUR),
+  );
 }
 
 /** When `maxIssuesPerDay` permits another key: requested rotations do not count. */

@@ -6,7 +6,7 @@ import { firstFinding, type Outcome, type Waiting } from "../../../reconciler/ru
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import type { KindCondition } from "../../../reconciler/rules/report.ts";
 import { toIso8601 } from "../../../util/time.ts";
-import { blocks, ownLimits, SECRET_IMMUTABLE } from "./blocks.ts";
+import { blocks, limits, SECRET_IMMUTABLE } from "./blocks.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import { SECRET_REJECTED } from "./rehearsal.ts";
 import { renewalTime } from "./schedule.ts";
@@ -63,14 +63,14 @@ function stopOfNextKey(
   );
 }
 
-/** The limits of the ApiKey itself, as they are at its renewal. They end at times that its status shows. */
+/** The limits as they are at the renewal, unless other keys are issued for the namespace first. */
 function limitAtRenewal(snapshot: ApiKeySnapshot, at: ClockReading): KeyNeed | undefined {
   const { self, spec, status } = snapshot;
   const due = status.current && renewalTime(status.current, spec.rotation, self.uid, at.now);
   if (due === undefined || due <= at.now) return undefined;
   const { monotonic, fraction } = at;
   const because = { ...NEXT_KEY, message: `The key is to be renewed at ${toIso8601(due)}.` };
-  return firstFinding(ownLimits, snapshot, { now: due, monotonic, fraction }, because);
+  return firstFinding(limits, snapshot, { now: due, monotonic, fraction }, because);
 }
 
 const SUSPENDED: KeyNeed = {

@@ -15,6 +15,7 @@ import type {
   RunContext,
 } from "../../../reconciler/run-context.ts";
 import type { Instant } from "../../../util/time.ts";
+import type { NamespaceUsage } from "../namespace-issues.ts";
 import type { SecretOwner } from "../secret/owner.ts";
 import type { IssuedPair, KeyAccount } from "../secret/pair.ts";
 import type { AccountValues, SecretContents } from "../secret/render.ts";
@@ -178,8 +179,8 @@ export interface ReadyAccount {
   readonly callTimeoutMs: number;
   readonly maxExpiresInDays: number;
   readonly allowedSecretMetadata: readonly string[];
-  /** Number of keys issued for the namespace in the last 24 hours, and the limit. Only if the grant has a limit. */
-  readonly namespaceIssues?: { readonly most: number; readonly count: number } | undefined;
+  /** Keys issued for the namespace. Only if the grant limits them. */
+  readonly namespaceIssues?: NamespaceUsage | undefined;
   /** Whether the console has ever listed a key of the account. */
   readonly listsKeys?: boolean;
   /** Whether the console's last answer about the account shows that it does not exist: none of its keys works. */

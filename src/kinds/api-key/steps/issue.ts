@@ -85,20 +85,20 @@ export function recordIntent({
       const account = readyAccount(progress.snapshot);
       const at = readTime(run.clock);
       const startTime = at.now;
-      if (account.namespaceIssues !== undefined) {
-        const { most } = account.namespaceIssues;
-        const count = namespaceIssues.count(account.connection, self.namespace, at);
-        // Other ApiKeys of the namespace have been issued keys since this run read the count.
-        if (count >= most)
-          return withSnapshot(progress, {
-            account: { ...account, namespaceIssues: { most, count } },
-          });
-      }
+      const most = account.namespaceIssues?.most;
+      const usage = () =>
+        most === undefined
+          ? undefined
+          : namespaceIssues.usage(account.connection, self.namespace, most, at);
+      const counted = () =>
+        withSnapshot(progress, { account: { ...account, namespaceIssues: usage() } });
+      // Other ApiKeys of the namespace may have been issued keys since this run read the count.
+      if ((usage()?.freeAt ?? 0) > certainTime(at)) return counted();
       namespaceIssues.note(account.connection, self.namespace, self.uid, startTime);
       const id = attemptId(self.uid, run.random.id());
       attempts.begin(id, accountKeyOf(object), ownerKeyOf(object));
       try {
-        return await store(intended(progress, action, id, at), action.because, run);
+        return await store(intended(counted(), action, id, at), action.because, run);
       } catch (error) {
         // Only the run that recorded an attempt carries it out, so this attempt will never issue a key.
         attempts.withdraw(id);

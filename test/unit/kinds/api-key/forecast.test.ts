@@ -40,7 +40,9 @@ const saying = (reason: string) => {
 const stop = { reason: "SecretRejected", message: "It is so." };
 const refused = { from: 0, generation: 1, stop };
 const unknown = { from: 0, generation: undefined, stop: undefined };
-const limited = { ...account, namespaceIssues: { most: 1, count: 1 } };
+const limited = (freeAt: number) => ({
+  account: { ...account, namespaceIssues: { most: 1, count: 1, freeAt } },
+});
 const waitingFor = (reason: string) => ({ account: reconciling(reason, "It is so.") });
 
 /** Two keys were issued today, and the key in use is renewed in an hour. */
@@ -68,7 +70,25 @@ const lostKeys = { status: { ...usedUp(DAY).status, orphaned: ["a1", "a2"].map(l
 const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
   ["a key at rest", delivered(), rest, "True Allowed"],
   ["no key yet", snapshot(), rest, "True Allowed"],
-  ["a limit that ends with time", delivered({ account: limited }), rest, "True Allowed"],
+  ["a limit that ends with time", delivered(limited(NOW + HOUR)), rest, "True Allowed"],
+  [
+    "a limit of the namespace that ends before the renewal",
+    { ...usedUp(DAY), ...limited(NOW + 10 * MINUTE) },
+    rest,
+    "True Allowed",
+  ],
+  [
+    "a limit of the namespace that lasts beyond the renewal",
+    { ...usedUp(DAY), ...limited(NOW + 3 * HOUR) },
+    rest,
+    "False NamespaceBudgetExceeded",
+  ],
+  [
+    "a grant that permits no key at all",
+    delivered(limited(Number.POSITIVE_INFINITY)),
+    rest,
+    "False NamespaceBudgetExceeded",
+  ],
   ["a daily limit that lasts beyond the renewal", usedUp(HOUR), rest, "False BudgetExceeded"],
   ["a daily limit that ends before the renewal", usedUp(DAY - MINUTE), rest, "True Allowed"],
   ["requested issues", usedUp(HOUR, { requested: true }), rest, "True Allowed"],

@@ -59,7 +59,8 @@ const inVain = (count: number, seconds: number) => ({
 const waiting = { kind: "Waiting", state: "Reconciling", reason: "NotFound", message: "" } as const;
 const adopting = keySpec({ secret: { onExisting: "Adopt" } });
 const reserved = { reservedMetadata: ["argocd.argoproj.io/secret-type"] };
-const limited = { account: { ...account, namespaceIssues: { most: 2, count: 2 } } };
+const usage = { most: 2, count: 2, freeAt: NOW + HOUR };
+const limited = { account: { ...account, namespaceIssues: usage } };
 const why = { reason: "RotationDue", message: "Because." };
 
 test.each(

@@ -123,3 +123,17 @@ test.each([undefined, "", "{", "[]", "7", '{"a":7}', '{"a":[7,["x",1],[1,"y"],[n
     expect(deleted.toText(NOW)).toBeUndefined();
   },
 );
+
+test.each([
+  [0, Number.POSITIVE_INFINITY],
+  [1, NOW - HOUR + DAY],
+  [2, NOW - HOUR + DAY],
+  [3, NOW - 2 * HOUR + DAY],
+  [5, NOW - 2 * HOUR + DAY],
+  [6, 0],
+])("of five keys, a limit of %i permits another from %i on", (most, freeAt) => {
+  const issues = issued([NOW - HOUR, 2], [NOW - 2 * HOUR, 3], [NOW - DAY, 4]);
+  expect(issues.usage(CONNECTION, "team-a", most, AT)).toEqual({ most, count: 5, freeAt });
+  const isFree = issues.count(CONNECTION, "team-a", { now: freeAt }) < most;
+  expect(isFree).toBe(most > 0);
+});

@@ -23,7 +23,7 @@ function setUp(mergePatch: MergePatch) {
     writeStatus: async <T extends object>(progress: T) => ({ ...progress, isInStatus: true }),
   } as unknown as ApiKeyRun;
   const { finalizers: _, ...metadata } = object().metadata;
-  const limited = { ...account, namespaceIssues: { most: 2, count: 0 } };
+  const limited = { ...account, namespaceIssues: { most: 2, count: 0, freeAt: 0 } };
   const world = snapshot({ object: { ...object(), metadata }, account: limited });
   const because = { reason: "FirstKey", message: "There is no key yet." } as const;
   const record = (knownKeyIds: readonly string[] = []) =>

@@ -9,7 +9,7 @@ import type { ApiKeyKind, ApiKeySnapshot } from "../../../../src/kinds/api-key/r
 import type { CurrentKey } from "../../../../src/kinds/api-key/rules/status.ts";
 import { apiKeySteps } from "../../../../src/kinds/api-key/steps/steps.ts";
 import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
-import { DAY, toIso8601 } from "../../../../src/util/time.ts";
+import { DAY, HOUR, toIso8601 } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
 import {
   ago,
@@ -54,7 +54,7 @@ const readyAccount = fc.record({
   lastKeyListTime: maybe(ago.map((ms) => NOW - ms)),
   canDisableKeys: fc.boolean(),
   maxExpiresInDays: fc.constantFrom(45, 365),
-  namespaceIssues: fc.constantFrom(undefined, { most: 1, count: 1 }),
+  namespaceIssues: fc.constantFrom(undefined, { most: 1, count: 1, freeAt: NOW + HOUR }),
 });
 const account = fc.oneof(
   { weight: 5, arbitrary: readyAccount },
