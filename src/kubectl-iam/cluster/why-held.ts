@@ -72,7 +72,12 @@ function reportOf(object: AnyObject): Report | undefined {
   );
   if (other !== undefined) return { object, ...readiness, ...other };
   // The object is ready, but something prevents progress, such as a console that is down.
-  return SETTLED.has(readiness.reason) ? undefined : { object, ...readiness };
+  return isSettled(readiness.reason) ? undefined : { object, ...readiness };
+}
+
+/** Whether a ready object with this reason reports that everything is done. */
+export function isSettled(reason: string): boolean {
+  return SETTLED.has(reason);
 }
 
 /** Conditions other than Ready that say why nothing happens, although the object can be used. */

@@ -1,12 +1,15 @@
 /** `expiring`: lists keys that expire soon, and whether the operator will rotate them. */
 import type { ApiKey } from "../../api/api-key.ts";
-import type { Condition } from "../../api/conditions.ts";
+import { type Condition, findCondition } from "../../api/conditions.ts";
 import { DAY, HOUR, type Instant, parseInstant } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
+import type { AnyObject } from "../cluster/kinds.ts";
 import { readWorld } from "../cluster/read.ts";
+import { pendingRotation } from "../cluster/rotation.ts";
+import { whyHeldByReport } from "../cluster/why-held.ts";
 import { printTable } from "../view/output.ts";
 import { readinessOf } from "../view/readiness.ts";
 import type { Column } from "../view/table.ts";
@@ -70,21 +73,35 @@ function toExpiring(apiKey: ApiKey, now: Instant): ExpiringKey | undefined {
   const { metadata, status } = apiKey;
   const { current, renewalTime } = status ?? {};
   if (current === undefined) return undefined;
-  const renewal = parseInstant(renewalTime);
-  const isLate = renewal === undefined || renewal + LATE < now;
-  const forecast = forecastOf(apiKey);
-  const isAllowed = forecast?.status === "True";
+  const obstacle = obstacleTo(apiKey, now);
   return {
     namespace: metadata.namespace,
     apiKey: metadata.name,
     keyId: current.keyId,
     expirationTime: current.expirationTime,
     renewalTime,
-    renewsByItself: isAllowed && !isLate,
-    detail: isAllowed ? (isLate ? described(readinessOf(apiKey)) : "") : described(forecast),
+    renewsByItself: obstacle === undefined,
+    detail: obstacle ?? whyHeldByReport({ object: apiKey as AnyObject })?.text ?? "",
   };
 }
 
-function described(said: Pick<Condition, "reason" | "message"> | undefined): string {
-  return said === undefined ? NO_FORECAST : `${said.reason}: ${said.message}`;
+/**
+ * Why the operator is not expected to renew the key. Before the next key is needed, a failure that the ApiKey reports is
+ * no obstacle unless the condition IssuanceAllowed reports it: it can be about something else.
+ */
+function obstacleTo(apiKey: ApiKey, now: Instant): string | undefined {
+  const forecast = forecastOf(apiKey);
+  if (forecast?.status !== "True") return forecast === undefined ? NO_FORECAST : said(forecast);
+  const readiness = readinessOf(apiKey);
+  const renewal = parseInstant(apiKey.status?.renewalTime);
+  const isDue = renewal === undefined || renewal <= now;
+  const isKeyNeeded = isDue || readiness.ready !== "True" || pendingRotation(apiKey) !== undefined;
+  const isRefused = findCondition(apiKey.status?.conditions, "Verified")?.status === "False";
+  const held = whyHeldByReport({ object: apiKey as AnyObject });
+  if (held !== undefined && (isKeyNeeded || isRefused)) return held.text;
+  return renewal === undefined || renewal + LATE < now ? said(readiness) : undefined;
+}
+
+function said({ reason, message }: Pick<Condition, "reason" | "message">): string {
+  return `${reason}: ${message}`;
 }

@@ -11,7 +11,7 @@ import type { World } from "../cluster/read.ts";
 import { chainOf, refsOf, usersOf } from "../cluster/relations.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
 import { unobserved } from "../cluster/wait.ts";
-import { reportsSuspension, whyHeld } from "../cluster/why-held.ts";
+import { isSettled, reportsSuspension, whyHeld } from "../cluster/why-held.ts";
 import { adviceIn } from "./advice.ts";
 import { readinessOf } from "./readiness.ts";
 import { relative } from "./time.ts";
@@ -41,8 +41,6 @@ export function nextStep(
       `Access is revoked: ${commandAbout("restore-access", object)} restores it. A leaked key then works again, so revoke it first.`,
     );
   if (UNCONFIRMED.has(reason)) return needed(helpFor(object, reason, world));
-  if (reason === "SecretNotKept")
-    return needed(adviceIn(message) ?? helpFor(object, reason, world));
   const other = firstProblem(object);
   if (other !== undefined)
     return needed(adviceIn(other.message) ?? helpFor(object, other.reason, world));
@@ -50,7 +48,10 @@ export function nextStep(
     return needed(
       `Wait: the operator notices a missing Secret at once if it can watch Secrets, otherwise within five minutes, or now with ${commandAbout("reconcile", object)}.`,
     );
-  if (object.kind === "ApiKey") return nextOfKey(object as ApiKey, world, now);
+  const key = object.kind === "ApiKey" ? (object as ApiKey) : undefined;
+  if (!isSettled(reason) && (key === undefined || pendingRotation(key) === undefined))
+    return needed(adviceIn(message) ?? helpFor(object, reason, world));
+  if (key !== undefined) return nextOfKey(key, world, now);
   const isSeen = unobserved(object, object) === undefined;
   return { isNeeded: false, text: isSeen ? "Nothing." : UNSEEN };
 }

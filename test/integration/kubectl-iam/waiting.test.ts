@@ -74,6 +74,29 @@ test("reconcile names the cause of the delay, and exits by itself", async () => 
   await world.ready("ServiceAccount", "ci-bot");
 });
 
+test("expiring names a key that the console rejects, and one that it refuses to issue", async () => {
+  const row = async () =>
+    /^ci-bot-key .*$/m.exec((await iam("expiring --within 100d")).output)?.[0];
+  const fault = world.iam.faults.add({
+    operation: "issueKey",
+    fault: { kind: "Refuse", status: 403 },
+    times: "always",
+  });
+  await iam("rotate ci-bot-key --no-wait");
+  await world.condition("ApiKey", "ci-bot-key", "Ready", "True", "PermissionDenied");
+  expect(await row()).toMatch(/ no +PermissionDenied: .*issueKey/);
+  fault.remove();
+  expect(await iam("rotate ci-bot-key")).toMatchObject({ code: 0 });
+  expect(await row()).toMatch(/ yes$/);
+
+  const { keyId = "" } = (await world.get("ApiKey", "ci-bot-key")).status?.current ?? {};
+  world.iam.world.deleteKey(keyId);
+  await iam("reconcile iamkey/ci-bot-key --no-wait");
+  await world.condition("ApiKey", "ci-bot-key", "Verified", "False", "KeyRefused");
+  expect(await row()).toMatch(/ no +KeyRefused: /);
+  expect(await iam("rotate ci-bot-key")).toMatchObject({ code: 0 });
+});
+
 describe("import", () => {
   test("of an account that does not exist fails, and prints the command that undoes it", async () => {
     const { code, notes } = await iam(

@@ -49,6 +49,7 @@ const current = (keyId: string, days: number) => ({ keyId, expirationTime: inDay
 test("keys that expire are renewed by themselves if the operator says so, unless overdue", () => {
   const saying = (status: string, observedGeneration = 1) => ({
     conditions: [
+      { type: "Ready", status: "True", reason: "KeyDelivered", message: "" },
       { type: "IssuanceAllowed", status, reason: "R", message: "M.", observedGeneration },
     ],
   });
@@ -70,6 +71,42 @@ test("keys that expire are renewed by themselves if the operator says so, unless
     ["new", false],
     ["fine", true],
   ]);
+});
+
+describe("a key that expires, and whose next key is allowed", () => {
+  const condition = (type: string, status: string, reason: string) => ({
+    type,
+    status,
+    reason,
+    message: "M.",
+    observedGeneration: 1,
+  });
+  const shown = (ready: object, days: number, more: object = {}) => {
+    const conditions = [ready, condition("IssuanceAllowed", "True", "Allowed")];
+    const status = { current: current("a", 10), renewalTime: inDays(days), conditions, ...more };
+    const [row] = expiringKeys([key("k", status)], 14 * DAY, now);
+    return [row?.renewsByItself, row?.detail];
+  };
+  const refused = condition("Ready", "True", "PermissionDenied");
+
+  test("is renewed, and the row says what else the ApiKey reports", () => {
+    expect(shown(condition("Ready", "True", "KeyDelivered"), 1)).toEqual([true, ""]);
+    expect(shown(refused, 1)).toEqual([true, "PermissionDenied: M."]);
+  });
+
+  test("is not renewed if the console refuses to issue it when it is due or requested", () => {
+    expect(shown(refused, -0.01)).toEqual([false, "PermissionDenied: M."]);
+    expect(shown(refused, 1, { rotationPending: true })).toEqual([false, "PermissionDenied: M."]);
+  });
+
+  test("is not renewed while the console refuses the pair", () => {
+    const ready = condition("Ready", "False", "KeyRefused");
+    expect(shown(ready, 1)).toEqual([false, "KeyRefused: M."]);
+    const delivered = condition("Ready", "True", "KeyDelivered");
+    const unverified = condition("Verified", "False", "VerificationFailed");
+    const conditions = [delivered, unverified, condition("IssuanceAllowed", "True", "Allowed")];
+    expect(shown(delivered, 1, { conditions })).toEqual([false, "VerificationFailed: M."]);
+  });
 });
 
 describe("orphans", () => {

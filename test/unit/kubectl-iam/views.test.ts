@@ -311,20 +311,30 @@ describe("the next step", () => {
     [
       "ready, and something else is wrong",
       object([
-        ready("True", "x"),
+        ready("True", "KeyDelivered"),
         { type: "IssuanceAllowed", status: "False", reason: "BudgetExceeded", message: "" },
       ]),
       /Find out why keys get lost, .* request a rotation: kubectl iam rotate iamkey\/k -n n\./,
     ],
     [
+      "ready, and its renewal fails",
+      object([{ ...ready("True", "PermissionDenied"), message: "Ask the administrator." }]),
+      /^Ask the administrator\.$/,
+    ],
+    [
+      "ready, and a limit reached",
+      object([ready("True", "TooManySeries")], { kind: "ResourceQuotaExport" }),
+      /^Filter by/,
+    ],
+    [
       "lost keys",
-      object([], { status: { conditions: [ready("True", "x")], orphaned: [{}] } }),
+      object([], { status: { conditions: [ready("True", "KeyDelivered")], orphaned: [{}] } }),
       /kubectl iam orphans -n n/,
     ],
     [
       "Pods behind",
       object([], {
-        status: { conditions: [ready("True", "x")], consumers: { pods: 2, stale: 1 } },
+        status: { conditions: [ready("True", "KeyDelivered")], consumers: { pods: 2, stale: 1 } },
       }),
       /Restart the Pods/,
     ],
