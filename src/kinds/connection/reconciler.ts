@@ -5,18 +5,17 @@ import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import { connectionKey } from "../../connections/connection-key.ts";
 import { keyOf, type ObjectKey, type ResourceType } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import type { KindDefinition } from "../../reconciler/kind-definition.ts";
+import type { RunDefinition } from "../../reconciler/kind-definition.ts";
 import type { PlannedObject } from "../../reconciler/plan/plan-object.ts";
 import { createReconciler } from "../../reconciler/reconciler.ts";
 import { clusterConnectionType, connectionType } from "../../resources/resource-types.ts";
 import type { Reconcile, Run } from "../../runtime/result.ts";
-
+import { sessionEffects } from "./effects/session.ts";
 import { type ConnectionSources, observe, readSpec } from "./observe.ts";
 import type { AnyConnection, ConnectionKindName } from "./rules/kind-name.ts";
-import { next, nextOfDeletion } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
 import type { ConnectionKind } from "./rules/snapshot.ts";
-import { connectionSteps } from "./steps/steps.ts";
+import { deleteConnection, reconcileConnection } from "./run.ts";
 
 interface ConnectionReconciler<T> {
   readonly reconcile: Reconcile<T>;
@@ -45,18 +44,18 @@ function create<T extends AnyConnection>(
   sources: ConnectionSources,
 ): ConnectionReconciler<T> {
   const { registry } = sources;
-  const controller: KindDefinition<ConnectionKind> = {
+  const effects = sessionEffects(registry.sessions);
+  const definition: RunDefinition<ConnectionKind> = {
     type,
     parse: (object) => ({ ok: true, spec: readSpec(kind, object) }),
-    start: {},
     observe: (object, spec, run) => observe(kind, object, spec, sources, run, run.signal),
-    next,
-    nextOfDeletion,
-    steps: connectionSteps(registry.sessions),
-    report: (progress, outcome, at) => report(type, progress, outcome, at),
+    run: (snapshot, readNow) => reconcileConnection(snapshot, readNow().now, effects),
+    runOfDeletion: (snapshot, readNow) => deleteConnection(snapshot, readNow().now, effects),
+    report: ({ snapshot }, outcome, at) => report(type, snapshot, outcome, at),
+    isReader: true,
     forget: ({ namespace, name }) => registry.forget(connectionKey({ kind, name }, namespace)),
   };
-  const { reconcile, onGone, plan } = createReconciler(controller, context);
+  const { reconcile, onGone, plan } = createReconciler(definition, context);
   const noteChecked = (object: T) => {
     const { namespace, name } = keyOf(object);
     registry.noteChecked(connectionKey({ kind, name }, namespace));

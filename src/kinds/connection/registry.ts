@@ -27,8 +27,8 @@ import {
   namespaceType,
 } from "../../resources/resource-types.ts";
 import { type Clock, SECOND } from "../../util/time.ts";
+import { stateFor } from "./rules/authentication.ts";
 import { ALL_RIGHTS, effectiveGrant, isJudged, NO_RIGHTS } from "./rules/effective-grant.ts";
-import { stateFor } from "./rules/next.ts";
 import { createSessions, type Session, type Sessions, type SessionsOptions } from "./sessions.ts";
 
 /**

@@ -24,7 +24,7 @@ const RESYNC_MS = 10 * HOUR;
 
 export type Rules<K extends KindTypes> =
   | Pick<KindDefinition<K>, "next" | "nextOfDeletion" | "steps" | "start" | "report">
-  | Pick<RunDefinition<K>, "run" | "report">;
+  | Pick<RunDefinition<K>, "run" | "runOfDeletion" | "report">;
 
 export interface Situation<K extends KindTypes> {
   readonly snapshot: K["Snapshot"];

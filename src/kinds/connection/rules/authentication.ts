@@ -3,6 +3,7 @@ import type { ConditionUpdate } from "../../../api/conditions.ts";
 import { originOf } from "../../../connections/connection-origin.ts";
 import type { IamError } from "../../../console/errors.ts";
 import { ended, withRequestId } from "../../../reconciler/rules/failure.ts";
+import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import type { LoginReason } from "./login-reason.ts";
 import type { ConnectionSnapshot, Login } from "./snapshot.ts";
@@ -37,10 +38,13 @@ function adviceOn(reason: LoginReason, { status }: IamError): string {
   return `${mayBeElsewhere ? NOT_A_REJECTION : ""}${loginAdvice[reason]}`;
 }
 
-export function authentication(
-  { spec, material, session, outage }: ConnectionSnapshot,
-  login: Login | undefined,
-): Omit<ConditionUpdate, "type"> {
+export function authentication({
+  spec,
+  material,
+  session,
+  outage,
+  login,
+}: ConnectionSnapshot): Omit<ConditionUpdate, "type"> {
   if (!spec.ok) return { status: "Unknown", reason: "InvalidSpec", message: spec.message };
   if (material?.ok === false) {
     const { reason, message } = material;
@@ -96,3 +100,15 @@ function failedLogin({
     message: withRequestId(`${said} ${adviceOn(reason, error)}`, error),
   };
 }
+
+/** Stalled if a login that fails for this reason requires manual action. */
+export function stateFor(reason: string): Waiting["state"] {
+  return RESOLVED_WITHOUT_A_PERSON.has(reason) ? "Reconciling" : "Stalled";
+}
+
+/** Another controller may create a missing object, and a console may recover. */
+const RESOLVED_WITHOUT_A_PERSON: ReadonlySet<string> = new Set([
+  "SecretNotFound",
+  "ConfigMapNotFound",
+  "ConsoleUnavailable",
+]);

@@ -7,11 +7,10 @@ import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
 import type { Outcome } from "../../../reconciler/rules/outcome.ts";
 import type { ObjectReport, Report } from "../../../reconciler/rules/report.ts";
-import type { Progress } from "../../../reconciler/run-context.ts";
 import { jittered } from "../../../util/jitter.ts";
 import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../../util/time.ts";
 import { authentication } from "./authentication.ts";
-import type { ConnectionKind, ConnectionSnapshot, Login } from "./snapshot.ts";
+import type { ConnectionSnapshot } from "./snapshot.ts";
 
 /** The referenced Secrets and ConfigMaps are not watched: a change may go unnoticed for this long. */
 const CHECK_READY_MS = 60 * SECOND;
@@ -23,14 +22,14 @@ const SKEW_NOISE_S = 5;
 
 export function report(
   type: ObjectReport["type"],
-  { snapshot, done: { login } }: Progress<ConnectionKind>,
+  snapshot: ConnectionSnapshot,
   outcome: Outcome,
   at: ClockReading,
 ): Report<undefined> {
   const { object, request, spec } = snapshot;
-  const authenticated = authentication(snapshot, login);
+  const authenticated = authentication(snapshot);
   const readiness = readinessOf(snapshot, outcome, authenticated);
-  const status = statusFields(snapshot, login, at.now);
+  const status = statusFields(snapshot, at.now);
   const isKnown = outcome.kind !== "Failed" && outcome.kind !== "Suspended";
   const isFinal = readiness.state === "Ready" || !spec.ok;
   return {
@@ -60,8 +59,7 @@ function readinessOf(
 }
 
 function statusFields(
-  { object, users, clockSkewSeconds }: ConnectionSnapshot,
-  login: Login | undefined,
+  { object, users, clockSkewSeconds, login }: ConnectionSnapshot,
   now: Instant,
 ): ConnectionStatus {
   const { lastAuthenticationTime, clockSkewSeconds: oldSkew } = object.status ?? {};

@@ -1,8 +1,8 @@
 /** The data of a run over a connection. */
 import type { ConnectionSpec } from "../../../api/connection.ts";
-import type { ClientSettings } from "../../../connections/client-settings.ts";
 import type { InputsFinding } from "../../../connections/inputs.ts";
 import type { IamError } from "../../../console/errors.ts";
+import type { Effects } from "../../../reconciler/effects.ts";
 import type { KindTypes } from "../../../reconciler/run-context.ts";
 import type { Outage } from "../outage-watch.ts";
 import type { SessionIdentity, SessionState } from "../sessions.ts";
@@ -13,10 +13,10 @@ export interface ConnectionKind extends KindTypes {
   readonly Object: AnyConnection;
   readonly Spec: ReadableSpec;
   readonly Snapshot: ConnectionSnapshot;
-  readonly Done: ConnectionDone;
-  readonly Action: ConnectionAction;
   readonly State: undefined;
 }
+
+export type ConnectionEffects<Result> = Effects<ConnectionKind, Result>;
 
 /** An invalid spec closes the session, so the kind handles it itself. */
 export type ReadableSpec =
@@ -45,31 +45,13 @@ export interface ConnectionSnapshot {
   readonly users: readonly string[];
   /** A person's request for a new login that is not handled yet. */
   readonly request: string | undefined;
-}
-
-export interface ConnectionDone {
-  /** The result of this run's login. */
+  /** Absent before this run has logged in. */
   readonly login?: Login;
-  /** Whether this run has probed the console. */
-  readonly hasProbed?: boolean;
 }
 
 export type Login =
   | { readonly kind: "Accepted"; readonly isNew: boolean }
   | { readonly kind: "Failed"; readonly reason: LoginReason; readonly error: IamError };
-
-export type ConnectionAction =
-  | { readonly kind: "CloseSession" }
-  | {
-      readonly kind: "OpenSession";
-      readonly because: SessionChange;
-      readonly identity: SessionIdentity;
-      readonly settings: ClientSettings;
-    }
-  /** Makes no call while the client has a valid token. */
-  | { readonly kind: "Authenticate" }
-  /** Calls a console that did not answer, because objects retry less and less often during an outage. */
-  | { readonly kind: "Probe" };
 
 export type SessionChange =
   | "NoSession"

@@ -3,22 +3,22 @@ import { describe, expect, test } from "vitest";
 import { clientSettings } from "../../../../src/connections/client-settings.ts";
 import type { IamClient } from "../../../../src/console/client/client.ts";
 import { IamError } from "../../../../src/console/errors.ts";
+import { sessionEffects } from "../../../../src/kinds/connection/effects/session.ts";
 import { observe } from "../../../../src/kinds/connection/observe.ts";
 import { authentication } from "../../../../src/kinds/connection/rules/authentication.ts";
-import { next } from "../../../../src/kinds/connection/rules/next.ts";
 import { report } from "../../../../src/kinds/connection/rules/report.ts";
-import type {
-  ConnectionDone,
-  ConnectionSnapshot,
-} from "../../../../src/kinds/connection/rules/snapshot.ts";
+import type { ConnectionSnapshot, Login } from "../../../../src/kinds/connection/rules/snapshot.ts";
+import { reconcileConnection } from "../../../../src/kinds/connection/run.ts";
 import { createSessions } from "../../../../src/kinds/connection/sessions.ts";
 import { conditionEvents } from "../../../../src/reconciler/rules/condition-events.ts";
+import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
 import { statusOf } from "../../../../src/reconciler/rules/report.ts";
 import { indexes } from "../../../../src/resources/indexes.ts";
 import { apiKeyType, clusterConnectionType } from "../../../../src/resources/resource-types.ts";
 import { silentLog } from "../../../../src/util/log.ts";
 import { DAY, MINUTE, SECOND } from "../../../../src/util/time.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import { playRun } from "../play-run.ts";
 import { at, credentials, NOW, snapshot } from "./snapshot.ts";
 import { connectionSpec } from "./specs.ts";
 
@@ -97,38 +97,43 @@ describe("a connection during an outage", () => {
     ...snapshot,
     outage: waiting === undefined ? undefined : { since: NOW - MINUTE, code: "503", waiting },
   });
-  const accepted: ConnectionDone = { login: { kind: "Accepted", isNew: false } };
-  const reportOf = (snapshot: ConnectionSnapshot, done: ConnectionDone) => {
-    const step = next({ snapshot, done }, at);
-    if (step.kind !== "Waiting" && step.kind !== "Settled") throw new Error(step.kind);
-    const type = clusterConnectionType as never;
-    return report(type, { snapshot, done }, step, at);
+  const accepted: Login = { kind: "Accepted", isNew: false };
+  /** The effects of a run whose probe ends nothing, and its end. */
+  const played = (waiting: number | undefined, login: Login) => {
+    const s = { ...seen(waiting), login };
+    const run = reconcileConnection(seen(waiting), at.now, sessionEffects({} as never));
+    return [...playRun(run, { Authenticate: s, Probe: s })];
   };
-  const probed = { ...accepted, hasProbed: true };
+  const reportOf = (waiting: number | undefined) => {
+    const outcome = played(waiting, accepted).at(-1) as Outcome;
+    const snapshot = { ...seen(waiting), login: accepted };
+    return report(clusterConnectionType, snapshot, outcome, at);
+  };
 
   test("asks once a run, and never without one", () => {
-    expect(next({ snapshot: seen(3), done: accepted }, at).kind).toBe("Probe");
-    expect(next({ snapshot: seen(3), done: probed }, at)).toMatchObject({
-      kind: "Waiting",
-      state: "Reconciling",
-      reason: "ConsoleUnavailable",
-    });
-    expect(next({ snapshot: seen(undefined), done: accepted }, at).kind).toBe("Settled");
+    const outage = { kind: "Waiting", state: "Reconciling", reason: "ConsoleUnavailable" };
+    expect(played(3, accepted)).toMatchObject([
+      { kind: "Authenticate" },
+      { kind: "Probe" },
+      outage,
+    ]);
+    const settled = [{ kind: "Authenticate" }, { kind: "Settled" }];
+    expect(played(undefined, accepted)).toEqual(settled);
     const error = new IamError("Unavailable", "no", { operation: "login" });
     const login = { kind: "Failed", reason: "ConsoleUnavailable", error } as const;
-    expect(next({ snapshot: seen(3), done: { login } }, at).kind).toBe("Waiting");
+    expect(played(3, login)).toMatchObject([{ kind: "Authenticate" }, outage]);
   });
 
   test("says since when, and how many objects wait, with one event; and is Ready again", () => {
-    const before = statusOf(reportOf(seen(undefined), accepted).objects[0] as never, { now: NOW });
-    const [entry] = reportOf(seen(4), probed).objects;
+    const before = statusOf(reportOf(undefined).objects[0] as never, { now: NOW });
+    const [entry] = reportOf(4).objects;
     const during = statusOf({ ...(entry as NonNullable<typeof entry>) }, { now: NOW });
     const events = conditionEvents(before.conditions, during.conditions, ["Authenticated"]);
     expect(events).toMatchObject([{ type: "Warning", reason: "ConsoleUnavailable" }]);
     expect(events[0]?.note).toBe(
       "The console at https://console.example.com has not answered since 2025-12-31T23:59:00Z (503); at least 2 objects wait for it. Calls are repeated until it answers.",
     );
-    expect(reportOf(seen(undefined), accepted).objects[0]?.readiness.state).toBe("Ready");
+    expect(reportOf(undefined).objects[0]?.readiness.state).toBe("Ready");
   });
 
   test.each([
@@ -140,13 +145,13 @@ describe("a connection during an outage", () => {
     [19, "at least 10 objects wait"],
     [5_000, "at least 5000 objects wait"],
   ])("says of %d waiting objects: %s", (waiting, text) => {
-    expect(authentication(seen(waiting), accepted.login).message).toContain(`; ${text} for it.`);
+    expect(authentication(seen(waiting)).message).toContain(`; ${text} for it.`);
   });
 
   test("says the same until the number has about doubled", () => {
     const texts = Array.from(
       { length: 10_001 },
-      (_, waiting) => authentication(seen(waiting), accepted.login).message,
+      (_, waiting) => authentication(seen(waiting)).message,
     );
     expect(new Set(texts).size).toBeLessThanOrEqual(15);
   });

@@ -1,33 +1,40 @@
 import fc from "fast-check";
 import { test } from "vitest";
 import { IamError } from "../../../../src/console/errors.ts";
-import { next, nextOfDeletion } from "../../../../src/kinds/connection/rules/next.ts";
+import { sessionEffects } from "../../../../src/kinds/connection/effects/session.ts";
 import { report } from "../../../../src/kinds/connection/rules/report.ts";
 import type {
-  ConnectionDone,
   ConnectionKind,
   ConnectionSnapshot,
+  Login,
 } from "../../../../src/kinds/connection/rules/snapshot.ts";
-import { connectionSteps } from "../../../../src/kinds/connection/steps/steps.ts";
+import { deleteConnection, reconcileConnection } from "../../../../src/kinds/connection/run.ts";
 import { clusterConnectionType } from "../../../../src/resources/resource-types.ts";
 import { HOUR } from "../../../../src/util/time.ts";
 import { ago, expectRequeued, mostly, type Rules, rarely, type Situation } from "../requeue.ts";
 import { credentials, identity, snapshot as inOrder, NOW, session } from "./snapshot.ts";
 
+const real = sessionEffects({} as never);
+/** A run that has logged in goes on as the snapshot says. */
+const effects: typeof real = {
+  ...real,
+  *openSession(s, input) {
+    return s.login === undefined ? yield* real.openSession(s, input) : s;
+  },
+  *authenticate(s) {
+    return s.login === undefined ? yield* real.authenticate(s) : s;
+  },
+};
 const rules: Rules<ConnectionKind> = {
-  start: {},
-  steps: connectionSteps({} as never),
-  next,
-  nextOfDeletion,
-  report: (progress, outcome, at) => report(clusterConnectionType as never, progress, outcome, at),
+  run: (snapshot, readNow) => reconcileConnection(snapshot, readNow().now, effects),
+  runOfDeletion: (snapshot, readNow) => deleteConnection(snapshot, readNow().now, effects),
+  report: ({ snapshot }, outcome, at) => report(clusterConnectionType, snapshot, outcome, at),
 };
 const valid = inOrder.object.spec;
-const failed = (reason: "LoginFailed" | "ConsoleUnavailable"): ConnectionDone => ({
-  login: {
-    kind: "Failed",
-    reason,
-    error: new IamError("Unavailable", "no", { operation: "login" }),
-  },
+const failed = (reason: "LoginFailed" | "ConsoleUnavailable"): Login => ({
+  kind: "Failed",
+  reason,
+  error: new IamError("Unavailable", "no", { operation: "login" }),
 });
 const situations = fc
   .record({
@@ -48,15 +55,16 @@ const situations = fc
     hasSession: mostly(true, false),
     users: fc.constantFrom([], ["ServiceAccount team-a/ci"]),
     deleting: mostly(false, true),
-    done: mostly<ConnectionDone | undefined>(
+    login: mostly<Login | undefined>(
       undefined,
-      { login: { kind: "Accepted", isNew: true } },
+      { kind: "Accepted", isNew: true },
       failed("LoginFailed"),
       failed("ConsoleUnavailable"),
     ),
   })
   .map((drawn): Situation<ConnectionKind> => {
-    const { spec, material, refusedFor, usable, outage, hasSession, users, deleting, done } = drawn;
+    const { spec, material, refusedFor, usable, outage, hasSession, users, deleting, login } =
+      drawn;
     const { object } = inOrder;
     const deletion = deleting ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {};
     const refusal =
@@ -73,8 +81,9 @@ const situations = fc
       session: hasSession ? opened : undefined,
       outage,
       users,
+      ...(login && { login }),
     };
-    return { snapshot, spec, ...(done === undefined ? {} : { done }) };
+    return { snapshot, spec, done: login };
   });
 
 test("a run over a connection names the time of the next one", () => {

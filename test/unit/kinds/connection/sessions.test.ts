@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { clientSettings } from "../../../../src/connections/client-settings.ts";
 import type { IamClient } from "../../../../src/console/client/client.ts";
 import { IamError } from "../../../../src/console/errors.ts";
+import { sessionEffects } from "../../../../src/kinds/connection/effects/session.ts";
 import { createSessions, refuse } from "../../../../src/kinds/connection/sessions.ts";
-import { connectionSteps } from "../../../../src/kinds/connection/steps/steps.ts";
 import { silentLog } from "../../../../src/util/log.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
 import { MINUTE, SECOND } from "../../../../src/util/time.ts";
@@ -98,11 +98,12 @@ test.each([
       clock: createFakeClock(),
       log: silentLog,
     });
-    const { OpenSession } = connectionSteps(sessions);
-    if (!("read" in OpenSession)) throw new Error("a session is opened by a read");
-    const action = { kind: "OpenSession", because, identity, settings } as const;
+    const { openSession } = sessionEffects(sessions);
+    const { value } = openSession(inOrder, { because, identity, settings }).next();
+    if (!("does" in value && "read" in value.does))
+      throw new Error("a session is opened by a read");
     const run = { signal: new AbortController().signal } as never;
-    await OpenSession.read(action, { snapshot: inOrder, done: {} }, run);
+    await value.does.read(value.input, inOrder, run);
     expect(asked).toEqual([ends]);
   },
 );

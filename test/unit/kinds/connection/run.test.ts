@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import { next, nextOfDeletion } from "../../../../src/kinds/connection/rules/next.ts";
+import { sessionEffects } from "../../../../src/kinds/connection/effects/session.ts";
 import type { ConnectionSnapshot } from "../../../../src/kinds/connection/rules/snapshot.ts";
+import { deleteConnection, reconcileConnection } from "../../../../src/kinds/connection/run.ts";
+import { playRun } from "../play-run.ts";
 import { at, identity, NOW, session, snapshot } from "./snapshot.ts";
 
 const { object } = snapshot;
@@ -30,6 +32,14 @@ const leaving = { ...withoutSecret, namespaceTerminating: true };
 const invalidSpec = { spec: { ok: false, suspend: false, message: "no" } as const };
 const inUse = { object: deleted, users: ["ServiceAccount a/b"] };
 
+const effects = sessionEffects({} as never);
+
+function played(start: ConnectionSnapshot, answers: Readonly<Record<string, unknown>> = {}) {
+  const isDeleting = start.object.metadata.deletionTimestamp !== undefined;
+  const run = isDeleting ? deleteConnection : reconcileConnection;
+  return playRun(run(start, at.now, effects), answers);
+}
+
 test.each<[string, Partial<ConnectionSnapshot>, string]>([
   ["a connection in order is checked", {}, "Authenticate"],
   ["one without a session gets one", { session: undefined }, "OpenSession NoSession"],
@@ -56,23 +66,35 @@ test.each<[string, Partial<ConnectionSnapshot>, string]>([
   ["the session of an unused one is closed", { object: deleted }, "CloseSession"],
   ["an unused one is released", { object: deleted, session: undefined }, "Released"],
 ])("%s", (_, changes, step) => {
-  const progress = { snapshot: { ...snapshot, ...changes }, done: {} };
-  const isDeleting = progress.snapshot.object.metadata.deletionTimestamp !== undefined;
-  const made = isDeleting ? nextOfDeletion(progress, at) : next(progress, at);
-  const { kind, because, state, reason } = made as unknown as Record<string, string | undefined>;
+  const [made] = played({ ...snapshot, ...changes });
+  const { kind, because, state, reason } = made as Record<string, string | undefined>;
   expect([kind, because, state, reason].filter((part) => part !== undefined).join(" ")).toBe(step);
 });
 
 test("after its login a run only says how the login stands", () => {
   const login = { kind: "Accepted", isNew: true } as const;
-  expect(next({ snapshot, done: { login } }, at)).toEqual({ kind: "Settled" });
+  const loggedIn = { ...snapshot, login };
+  expect([...played(snapshot, { Authenticate: loggedIn })]).toEqual([
+    { kind: "Authenticate" },
+    { kind: "Settled" },
+  ]);
+});
+
+test("a session that was closed in between is opened again", () => {
+  const login = { kind: "Accepted", isNew: true } as const;
+  const closed = { ...snapshot, session: undefined };
+  const answers = { Authenticate: closed, OpenSession: { ...snapshot, login } };
+  expect([...played(snapshot, answers)]).toMatchObject([
+    { kind: "Authenticate" },
+    { kind: "OpenSession", because: "NoSession" },
+    { kind: "Settled" },
+  ]);
 });
 
 test("what holds a deletion names five users and counts the rest", () => {
   const users = ["a", "b", "c", "d", "e", "f", "g"];
-  const login = { kind: "Accepted", isNew: false } as const;
-  const progress = { snapshot: { ...snapshot, object: deleted, users }, done: { login } };
-  expect(nextOfDeletion(progress, at)).toMatchObject({
+  const before = { ...snapshot, object: deleted, users };
+  expect([...played(before, { Authenticate: before })].at(-1)).toMatchObject({
     state: "Reconciling",
     reason: "InUse",
     message:
