@@ -5,15 +5,15 @@ import type { IamReader } from "../console/client/reader.ts";
 import { isIamError } from "../console/errors.ts";
 import type { BindingSet, IamPolicy, LiveBindings } from "../console/model.ts";
 import { asSubmitted } from "../util/spelling.ts";
-import { readPolicies } from "./read-policies.ts";
 
+/** `policies`: the organization's policies, if the console lists them. */
 export async function plannedSync(
-  { tpn, orgId, policyIds }: BindingSet,
+  { tpn, policyIds }: Omit<BindingSet, "orgId">,
+  policies: readonly IamPolicy[] | undefined,
   console: IamReader,
   signal: AbortSignal,
 ): Promise<PlannedCall> {
   const bound = await readBindings(console, tpn, signal);
-  const policies = await readPolicies(console, orgId, signal);
   const names = namesOf(policies);
   const before = bound.readable ? asSubmitted(bound.policyIds, policyIds) : [];
   const without = (list: readonly string[], others: readonly string[]) =>
@@ -25,7 +25,6 @@ export async function plannedSync(
     bind.length === 0 ? "" : `Binds ${named(bind).join(", ")}.`,
     unbind.length === 0 ? "" : `Unbinds ${named(unbind).join(", ")}.`,
     bound.readable ? "" : "Unbinds everything else; the bound policies cannot be read.",
-    aboutUnknown(bind, policies),
   ];
   const said = parts.filter((part) => part !== "").join(" ");
   const message = said || "Submits the already bound policies.";
@@ -36,18 +35,6 @@ export async function plannedSync(
     bind: named(bind),
     unbind: named(unbind),
   };
-}
-
-function aboutUnknown(bind: readonly string[], policies: readonly IamPolicy[] | undefined): string {
-  if (policies === undefined) return "";
-  const listed = asSubmitted(
-    policies.map(({ policyId }) => policyId),
-    bind,
-  );
-  const unknown = bind.filter((id) => !listed.includes(id));
-  return unknown.length === 0
-    ? ""
-    : `The console does not list ${unknown.join(", ")} among the organization's policies. If it refuses the call, a PolicyBinding that names them is not ready (PolicyRefused), and loses no policy until it is corrected.`;
 }
 
 /** The call is planned even if the login does not have permission to read the current bindings. */

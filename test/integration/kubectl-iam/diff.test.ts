@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { permit } from "../../real-world/permissions.ts";
 import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
 import type { Ended } from "../../unit/kubectl-iam/support/plugin.ts";
-import { openScene, type Scene } from "./support/scene.ts";
+import { CI_BOT_POLICIES, openScene, type Scene } from "./support/scene.ts";
 
 let scene: Scene;
 beforeAll(async () => {
@@ -99,6 +99,25 @@ test.each(refused)("%s is refused, and the rest is planned", async (_, given, me
   expect(ended.notes).not.toContain("by schema only");
   expect(ended.output).toMatch(/^iamkey\/good +issueKey /m);
   expect(ended.code).toBe(3);
+});
+
+test("a policy that the console does not list is not bound, and then the operator does the same", async () => {
+  const { world } = scene;
+  const policyIds = ["pol-read", "pol-member", "pol-mistyped"];
+  const ended = await diff([object("PolicyBinding", "ci-bot", { ...ref, policyIds })], "-o json");
+  const { items } = JSON.parse(ended.output) as { readonly items: readonly object[] };
+  expect(items).toMatchObject([
+    { call: "syncBindings", bind: ["pol-member (member)"], unbind: [] },
+  ]);
+  expect(ended.output).toContain("Policy pol-mistyped is not among the organization's policies.");
+  expect(ended.code).toBe(1);
+  await world.apply("PolicyBinding", "ci-bot", { ...ref, policyIds });
+  await world.condition("PolicyBinding", "ci-bot", "Ready", "False", "PolicyRefused");
+  const { tpn = "" } = (await world.get("ServiceAccount", "ci-bot")).status ?? {};
+  const bound = () => world.iam.world.boundTo(tpn).toSorted().join(" ");
+  await world.until("the planned policies", () => bound() === "pol-deploy pol-member pol-read");
+  await world.apply("PolicyBinding", "ci-bot", CI_BOT_POLICIES);
+  await world.ready("PolicyBinding", "ci-bot");
 });
 
 test("a namespace that is given may be new", async () => {

@@ -15,6 +15,7 @@ import { toIso8601 } from "../../../util/time.ts";
 import { toError } from "../../../util/to-error.ts";
 import type { Sync } from "../rules/changes.ts";
 import { type UsableSnapshot, watchedSync } from "../rules/choose.ts";
+import { expectedSync } from "../rules/expected-sync.ts";
 import { listed, without } from "../rules/policy-set.ts";
 import { isRefusal, type Refusal, withRefusals } from "../rules/refusal.ts";
 import { recent } from "../rules/schedule.ts";
@@ -88,10 +89,13 @@ export const syncBindings = defineEffect<
     const event = toEvent(reason, "SyncBindings", note(sync, answer));
     return { answer, events: [{ object: account, event }] };
   },
-  planned: async ({ policyIds }, { session, availability }, run) => {
-    const { tpn, orgId } = availability.account;
-    const set = { tpn, orgId, policyIds };
-    const line = await plannedSync(set, run.console(session), run.signal);
+  planned: async (sync, snapshot, run) => {
+    const { tpn, orgId } = snapshot.availability.account;
+    const console = run.console(snapshot.session);
+    const policies = await readPolicies(console, orgId, run.signal);
+    const { policyIds, why } = expectedSync(snapshot, sync, policies);
+    const call = await plannedSync({ tpn, policyIds }, policies, console, run.signal);
+    const line = { ...call, message: [call.message, ...why].join(" ") };
     return { answer: { effect: "Shown", respelled: [] }, line };
   },
 });

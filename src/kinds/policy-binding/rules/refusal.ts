@@ -65,16 +65,27 @@ function refusedPolicies(
   before: PolicySet,
   policies: readonly IamPolicy[] | undefined,
 ): readonly RefusedPolicies[] {
-  const added = suspects.map((binding) => ({
-    binding,
-    policyIds: without(binding.policyIds, before),
-  }));
-  const named = added
-    .map(({ binding, policyIds }) => ({ binding, ...faultsOf(policyIds, policies) }))
-    .filter(({ faults }) => faults.length > 0);
+  const named = faultyPolicies(suspects, before, policies);
+  const added = suspects.map((binding) => addedBy(binding, before));
   return named.length === 0 && added.length === 1
     ? added.map((suspect) => ({ ...suspect, faults: [] }))
     : named;
+}
+
+/** The new policies with a fault according to the list of policies, by object. */
+export function faultyPolicies(
+  suspects: readonly BindingView[],
+  before: PolicySet,
+  policies: readonly IamPolicy[] | undefined,
+): readonly RefusedPolicies[] {
+  return suspects
+    .map((binding) => addedBy(binding, before))
+    .map(({ binding, policyIds }) => ({ binding, ...faultsOf(policyIds, policies) }))
+    .filter(({ faults }) => faults.length > 0);
+}
+
+function addedBy(binding: BindingView, before: PolicySet) {
+  return { binding, policyIds: without(binding.policyIds, before) };
 }
 
 /** The faults of the policies according to the list of policies; none without a list or if the list is empty. */

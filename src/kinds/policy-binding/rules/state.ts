@@ -87,7 +87,13 @@ export function withRefusal(
   now: Instant,
 ): BindingView {
   const refusal = standingRefusal(state, binding, now);
-  if (refusal === undefined) return binding;
+  return refusal === undefined ? binding : withoutRefused(binding, refusal);
+}
+
+export function withoutRefused(
+  binding: BindingView,
+  refusal: Pick<PolicyRefusal, "policyIds" | "problem">,
+): BindingView {
   const policyIds = without(binding.policyIds, refusal.policyIds);
   const refused = union(binding.refused, without(binding.policyIds, policyIds));
   return { ...binding, policyIds, refused, problem: both(binding.problem, refusal.problem) };

@@ -3,6 +3,7 @@
 import { lookUpAccount } from "../../../accounts/look-up.ts";
 import { plannedSync } from "../../../accounts/planned-sync.ts";
 import { readEffect } from "../../../accounts/read-effect.ts";
+import { readPolicies } from "../../../accounts/read-policies.ts";
 import type { PlannedCall } from "../../../api/plan.ts";
 import type { IamClient } from "../../../console/client/client.ts";
 import type { IamReader } from "../../../console/client/reader.ts";
@@ -43,7 +44,8 @@ export const revokePolicies: AccountEffect<"RevokePolicies", CleanedUp> = {
     const console = run.console(sessionOf(snapshot));
     let line: PlannedCall | undefined;
     const submit = async (set: BindingSet) => {
-      line = await plannedSync(set, console, run.signal);
+      const policies = await readPolicies(console, set.orgId, run.signal);
+      line = await plannedSync(set, policies, console, run.signal);
     };
     const failure = await failureOf(snapshot, () => revoke(action, console, submit, run.signal));
     return { answer: failure ?? resultOf(action, "Shown"), line };

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import type { IamPolicy } from "../../../../src/console/model.ts";
+import { toSync } from "../../../../src/kinds/policy-binding/rules/changes.ts";
+import { choose, type UsableSnapshot } from "../../../../src/kinds/policy-binding/rules/choose.ts";
+import { expectedSync } from "../../../../src/kinds/policy-binding/rules/expected-sync.ts";
+import { account, bindingOf, listOf, recorded, snapshot } from "./builders.ts";
+
+const policies = ["p1", "p2", "p3"].map((policyId) => ({ policyId })) as readonly IamPolicy[];
+
+/** The policies that are bound in the end, and the reason if they are not those of the call. */
+function expected(texts: readonly string[], live: string, listed = policies, fields: object = {}) {
+  const bound = listOf(live);
+  const given = snapshot(account({ ...recorded(bound), ...fields }), texts.map(bindingOf), {
+    source: "Server",
+    live: { readable: true, policyIds: bound },
+  }) as UsableSnapshot;
+  const sync = toSync(choose(given));
+  if (sync === undefined) throw new Error("no call is planned");
+  const { policyIds, why } = expectedSync(given, sync, listed);
+  return [policyIds.join(" "), why.join(" ")] as const;
+}
+
+test.each<[readonly string[], string, string]>([
+  [["p1 p3, on record: p1 p2"], "p1 p2", "p1 p3"],
+  [["p1 x, on record: p1 p2"], "p1 p2", "p1 p2"],
+  [["p1 p3 x, on record: p1 p2"], "p1 p2", "p1 p2 p3"],
+  [["x, on record:", "p2, on record: p1"], "p1", "p2"],
+])("of %j, where %s is bound, the console has %s in the end", (texts, live, bound) => {
+  expect(expected(texts, live)[0].split(" ").toSorted().join(" ")).toBe(bound);
+});
+
+test("the reason names the policy with the fault", () => {
+  const [, why] = expected(["p1 p2 x, on record: p1"], "p1");
+  expect(why).toMatch(/^Policy x is not among the organization's policies\. .*\(PolicyRefused\)/);
+  expect(expected(["p1 p2, on record: p1"], "p1")[1]).toBe("");
+});
+
+test("without a list of policies, and for a revocation, the call is expected to be accepted", () => {
+  expect(expected(["p1 x, on record: p1"], "p1", [])).toEqual(["p1 x", ""]);
+  const revoked = { accessRevoked: true };
+  expect(expected(["p1 x, on record: p1"], "p1", policies, revoked)).toEqual(["", ""]);
+});
