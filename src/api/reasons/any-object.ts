@@ -39,7 +39,7 @@ export const ofAnyObject = {
   ConnectionNotReady: {
     meaning:
       "The connection exists and cannot be used. The message has the connection's reason in brackets.",
-    fix: "Check the connection's Ready condition, and see [Connections](#connections) for its reason. The object is reconciled as soon as the connection is ready.",
+    fix: "Check the connection's Ready condition: `kubectl iam status iamconn/NAME`, and see [Connections](#connections) for its reason. The object is reconciled as soon as the connection is ready.",
   },
   ConnectionSuspended: {
     meaning:

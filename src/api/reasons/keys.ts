@@ -34,7 +34,7 @@ export const ofKeys = {
   },
   ServiceAccountNotReady: {
     meaning: "The ServiceAccount of the key is not ready, or is being deleted.",
-    fix: "Check the ServiceAccount's Ready condition. A key in the Secret stays, and works unless the console reports the account as deleted or not active.",
+    fix: "Check the ServiceAccount's Ready condition: `kubectl iam status iamsa/NAME`. A key in the Secret stays, and works unless the console reports the account as deleted or not active.",
   },
   WaitingForPeer: {
     meaning:

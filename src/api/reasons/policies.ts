@@ -3,8 +3,8 @@ import type { Reason } from "./reason.ts";
 
 export const ofPolicies = {
   WaitingForServiceAccount: {
-    meaning: "The ServiceAccount of the PolicyBinding is not ready.",
-    fix: "Check the ServiceAccount's Ready condition.",
+    meaning: "The ServiceAccount of the PolicyBinding does not exist or is not ready.",
+    fix: "Create the ServiceAccount, or check its Ready condition: `kubectl iam status iamsa/NAME`.",
   },
   ServiceAccountSuspended: {
     meaning:

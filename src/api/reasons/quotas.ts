@@ -4,7 +4,7 @@ import type { Reason } from "./reason.ts";
 export const ofQuotas = {
   WaitingForApiKey: {
     meaning: "The ApiKey in `spec.apiKeyRef` does not exist or does not have a key yet.",
-    fix: "Check the Ready condition of the ApiKey in `spec.apiKeyRef`.",
+    fix: "Create the ApiKey in `spec.apiKeyRef`, or check its Ready condition: `kubectl iam status iamkey/NAME`.",
   },
   KeyRejected: {
     meaning: "The console does not accept the key.",

@@ -7,6 +7,7 @@ import type { Chain } from "./why-held.ts";
 interface Refs {
   readonly serviceAccountRef?: { readonly name: string };
   readonly connectionRef?: ConnectionRef;
+  readonly apiKeyRef?: { readonly name: string };
 }
 export const refsOf = ({ spec }: { readonly spec?: unknown }): Refs => (spec ?? {}) as Refs;
 

@@ -64,24 +64,31 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
 
 /** Pure. A line for each kind of key in the rows, with what works for such keys. */
 export function adviceFor(rows: readonly Orphan[]): readonly string[] {
-  const has = (kind: AdviceKind) => rows.some((row) => kindOfAdvice(row) === kind);
-  return (Object.keys(ADVICE) as AdviceKind[]).filter(has).map((kind) => ADVICE[kind]);
+  return (Object.keys(ADVICE) as AdviceKind[]).flatMap((kind) => {
+    const own = rows.filter((row) => kindOfAdvice(row) === kind);
+    return own.length === 0 ? [] : [ADVICE[kind](own.length === 1 ? own[0] : undefined)];
+  });
 }
 
 type AdviceKind = Orphan["kind"] | "Unnamed";
 
-const ADVICE: Readonly<Record<AdviceKind, string>> = {
-  Orphaned:
-    "Orphaned: delete the key in the console, then remove it from the list: kubectl iam forget-orphan APIKEY KEY-ID",
-  Unnamed:
-    "Orphaned, with the ID of an attempt: the console does not list keys. Delete the key whose description there contains that ID, if there is one, then: kubectl iam forget-orphan APIKEY ATTEMPT-ID",
-  Pending:
-    "Pending: do not delete the key. It is delivered when its ApiKey is not stalled: kubectl iam status APIKEY",
-  Unmanaged:
+/** Given the only row of the kind, the commands name its key. */
+const ADVICE: Readonly<Record<AdviceKind, (only: Orphan | undefined) => string>> = {
+  Orphaned: (only) =>
+    `Orphaned: delete the key in the console, then remove it from the list: kubectl iam forget-orphan ${keyText(only, "KEY-ID")}`,
+  Unnamed: (only) =>
+    `Orphaned, with the ID of an attempt: the console does not list keys. Delete the key whose description there contains that ID, if there is one, then: kubectl iam forget-orphan ${keyText(only, "ATTEMPT-ID")}`,
+  Pending: (only) =>
+    `Pending: do not delete the key. It is delivered when its ApiKey is not stalled: kubectl iam status ${only === undefined ? "APIKEY" : `${only.object} -n ${only.namespace}`}`,
+  Unmanaged: () =>
     "Unmanaged: delete the key in the console unless something uses it. It leaves the list with the next read of the account. To expect such keys, set spec.unmanagedKeys: Expect of the ServiceAccount.",
-  Expected:
+  Expected: () =>
     "Expected: issued outside the operator, as spec.unmanagedKeys: Expect of the ServiceAccount allows.",
 };
+
+function keyText(only: Orphan | undefined, id: string): string {
+  return only === undefined ? `APIKEY ${id}` : `${only.object} ${only.keyId} -n ${only.namespace}`;
+}
 
 function kindOfAdvice({ kind, isUnnamed }: Orphan): AdviceKind {
   return isUnnamed === true ? "Unnamed" : kind;

@@ -9,6 +9,7 @@ import type { Invocation } from "../cli/command.ts";
 import { Failure } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
 import type { Cluster } from "../cluster/cluster.ts";
+import { commandAbout } from "../cluster/kinds.ts";
 import { readObject } from "../cluster/read.ts";
 import { readBody } from "../console/body.ts";
 import { readCredentials, readTarget } from "../console/connection-target.ts";
@@ -213,7 +214,7 @@ async function checkOwner({ apiKey, account, session }: Subject): Promise<Findin
     return failed(
       steps.owner,
       "the ApiKey does not have a key yet",
-      `kubectl iam status iamkey/${apiKey.metadata.name}`,
+      commandAbout("status", apiKey),
     );
   return answered(
     session,

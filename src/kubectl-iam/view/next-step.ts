@@ -6,13 +6,14 @@ import { findReason } from "../../api/reasons/sections.ts";
 import type { Instant } from "../../util/time.ts";
 import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
-import { commandAbout, type Named, nameOf } from "../cluster/kinds.ts";
+import { commandAbout, nameOf } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
-import { chainOf, refsOf, usersOf } from "../cluster/relations.ts";
+import { chainOf, usersOf } from "../cluster/relations.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
 import { unobserved } from "../cluster/wait.ts";
 import { isSettled, reportsSuspension, whyHeld } from "../cluster/why-held.ts";
 import { adviceIn } from "./advice.ts";
+import { accountOf, connectionOf, withNames } from "./named-commands.ts";
 import { readinessOf } from "./readiness.ts";
 import { relative } from "./time.ts";
 
@@ -35,22 +36,22 @@ export function nextStep(
   if (reportsSuspension(object)) return needed(resume(object));
   if (object.metadata.deletionTimestamp !== undefined && !isStalled)
     return { isNeeded: false, text: "Wait: it is being deleted." };
-  if (ready !== "True") return needed(adviceIn(message) ?? helpFor(object, reason, world));
+  if (ready !== "True") return needed(adviceOn({ reason, message }, object, world));
   if (reason === "AccessRevoked")
     return needed(
       `Access is revoked: ${commandAbout("restore-access", object)} restores it. A leaked key then works again, so revoke it first.`,
     );
-  if (UNCONFIRMED.has(reason)) return needed(helpFor(object, reason, world));
+  if (UNCONFIRMED.has(reason))
+    return needed(withNames(helpFor(object, reason, world), object, world));
   const other = firstProblem(object);
-  if (other !== undefined)
-    return needed(adviceIn(other.message) ?? helpFor(object, other.reason, world));
+  if (other !== undefined) return needed(adviceOn(other, object, world));
   if (secretIsMissing)
     return needed(
       `Wait: the operator notices a missing Secret at once if it can watch Secrets, otherwise within five minutes, or now with ${commandAbout("reconcile", object)}.`,
     );
   const key = object.kind === "ApiKey" ? (object as ApiKey) : undefined;
   if (!isSettled(reason) && (key === undefined || pendingRotation(key) === undefined))
-    return needed(adviceIn(message) ?? helpFor(object, reason, world));
+    return needed(adviceOn({ reason, message }, object, world));
   if (key !== undefined) return nextOfKey(key, world, now);
   const isSeen = unobserved(object, object) === undefined;
   return { isNeeded: false, text: isSeen ? "Nothing." : UNSEEN };
@@ -95,6 +96,14 @@ function firstProblem({ status }: AnyObject): Condition | undefined {
   );
 }
 
+function adviceOn(
+  { reason, message }: Pick<Condition, "reason" | "message">,
+  object: AnyObject,
+  world: World,
+): string {
+  return withNames(adviceIn(message) ?? helpFor(object, reason, world), object, world);
+}
+
 function helpFor(object: AnyObject, reason: string, world: World): string {
   const suspended = reason === "ConnectionSuspended" ? connectionOf(object, world) : undefined;
   if (suspended !== undefined)
@@ -104,27 +113,10 @@ function helpFor(object: AnyObject, reason: string, world: World): string {
     return `The ServiceAccount is suspended: ${commandAbout("resume", account)} resumes it.`;
   if (reason === "NotSeen") return "Check whether the operator runs: kubectl iam doctor.";
   const fix = findReason(reason)?.fix;
-  // The text names commands without an object, because it is the same for all objects.
-  if (fix !== undefined)
-    return withoutMarkup(fix).replace("kubectl iam rotate", () => commandAbout("rotate", object));
+  if (fix !== undefined) return withoutMarkup(fix);
   const isWaiting = isTrue(object.status?.conditions, "Reconciling");
   const explained = `See kubectl iam explain ${reason}.`;
   return isWaiting ? `Wait: the operator continues by itself. ${explained}` : explained;
-}
-
-function accountOf(object: AnyObject): Named | undefined {
-  const { name } = refsOf(object).serviceAccountRef ?? {};
-  return name === undefined
-    ? undefined
-    : { kind: "ServiceAccount", metadata: { ...object.metadata, name } };
-}
-
-/** By the reference: tenants can seldom read ClusterConnections. */
-function connectionOf(object: AnyObject, world: World): Named | undefined {
-  const { connectionRef } = refsOf(chainOf(object, world).account ?? object);
-  if (connectionRef === undefined) return undefined;
-  const { kind, name } = connectionRef;
-  return { kind, metadata: kind === "Connection" ? { ...object.metadata, name } : { name } };
 }
 
 function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {

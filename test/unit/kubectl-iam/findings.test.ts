@@ -138,11 +138,14 @@ describe("orphans", () => {
     const conditions = [{ type: "Stalled", status: "True", reason: "SecretConflict" }];
     const adviceOn = (status: object, unmanaged: readonly string[] = []) =>
       adviceFor(findOrphans([key("k", status)], [account(unmanaged)])).join("\n");
-    expect(adviceOn({ orphaned: [lost] })).toMatch(/^Orphaned: .*forget-orphan APIKEY KEY-ID$/);
-    expect(adviceOn({ orphaned: [{ attemptId: "t" }] })).toMatch(
-      /forget-orphan APIKEY ATTEMPT-ID$/,
+    expect(adviceOn({ orphaned: [lost] })).toMatch(/^Orphaned: .*forget-orphan iamkey\/k c -n n$/);
+    expect(adviceOn({ orphaned: [{ attemptId: "t" }] })).toMatch(/forget-orphan iamkey\/k t -n n$/);
+    expect(adviceOn({ orphaned: [lost, { ...lost, keyId: "d" }] })).toMatch(
+      /forget-orphan APIKEY KEY-ID$/,
     );
-    expect(adviceOn({ pending, conditions })).toMatch(/^Pending: do not delete the key/);
+    expect(adviceOn({ pending, conditions })).toMatch(
+      /^Pending: do not delete the key.* iam status iamkey\/k -n n$/,
+    );
     expect(adviceOn({}, ["d"])).toMatch(/^Unmanaged: (?!.*forget-orphan)/);
     expect(adviceOn({ orphaned: [lost] }, ["d"]).split("\n")).toHaveLength(2);
   });

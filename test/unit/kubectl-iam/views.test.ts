@@ -343,6 +343,45 @@ describe("the next step", () => {
     expect(nextStep(subject, empty, now).text).toMatch(says);
   });
 
+  const ofAccount = { spec: { serviceAccountRef: { name: "ci-bot" } } };
+  const quotas = { kind: "ResourceQuotaExport", spec: { apiKeyRef: { name: "q" } } };
+  const over = (kind: string) => ({
+    kind: "ServiceAccount",
+    spec: { connectionRef: { kind, name: "default" } },
+  });
+  test.each<[string, object, string, string]>([
+    ["ServiceAccountNotReady", ofAccount, "", "kubectl iam status iamsa/ci-bot -n n"],
+    ["WaitingForApiKey", quotas, "", "kubectl iam status iamkey/q -n n"],
+    ["ConnectionNotReady", over("ClusterConnection"), "", "kubectl iam status iamcconn/default,"],
+    ["ConnectionNotReady", over("Connection"), "", "kubectl iam status iamconn/default -n n"],
+    ["LoginFailed", { kind: "Connection" }, "", "kubectl iam reconcile iamconn/k -n n."],
+    ["UnreadableResponse", over("Connection"), "", "for an ApiKey also kubectl iam rotate."],
+    [
+      "ServiceAccountGone",
+      ofAccount,
+      "Use kubectl iam replace-account to move.",
+      "Use kubectl iam replace-account iamsa/ci-bot -n n to move.",
+    ],
+    [
+      "SecretImmutable",
+      {},
+      "Delete the Secret and run kubectl iam reconcile iamkey/k: done.",
+      "kubectl iam reconcile iamkey/k -n n: done.",
+    ],
+    [
+      "ServiceAccountNotFound",
+      ofAccount,
+      "ServiceAccount ci-bot does not exist in this namespace; create it.",
+      "ServiceAccount ci-bot does not exist in this namespace; create it.",
+    ],
+  ])(
+    "with the reason %s and %j names the objects of its commands",
+    (reason, more, message, says) => {
+      const subject = object([{ ...ready("False", reason), message }], more);
+      expect(nextStep(subject, empty, now).text).toContain(says);
+    },
+  );
+
   test("of an object under a suspended connection names the connection", () => {
     const stopped = { type: "IssuanceAllowed", status: "False", reason: "ConnectionSuspended" };
     const key = object([ready("True", "KeyDelivered"), { ...stopped, message: "" }], {
