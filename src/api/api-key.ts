@@ -391,7 +391,7 @@ const status = z.object({
       supersededTime: timestamp.meta({ description: "When another key took its place." }),
       state: z.enum(["Live", "Inactive", "Disabled", "Deleted", "Unknown", "Expired"]).meta({
         description:
-          "State of the key. A Live key still works as far as is known. The console lists an Inactive key as inactive or expired, or rejects it and no longer lists it. The operator has revoked a Disabled or Deleted key, and a read showed it. Unknown: the console answered answeredCall with success, and does not show whether the key still works. If a later list shows such a key as valid, it is Live again.",
+          "State of the key. A Live key still works as far as is known. The console lists an Inactive key as inactive or expired, or no longer lists it, or no longer has its account. The operator has revoked a Disabled or Deleted key, and a read showed it. Unknown: the console answered answeredCall with success, and does not show whether the key still works. If a later list shows such a key as valid, it is Live again.",
       }),
       answeredCall: z.enum(["disableKey", "deleteKey"]).optional().meta({
         description: "The last call to revoke the key that the console answered with success.",

@@ -156,7 +156,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
     ]),
     {
       type: "Verified",
-      meaning: "The console has accepted a call with the key pair.",
+      meaning:
+        "The console has accepted a call with the key pair, and no later answer has shown that the key or its account does not work.",
       reasons: ["VerificationFailed", "KeyRefused"],
     },
     {

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { movesTo } from "../../accounts/key-accounts.ts";
 import { isReconciled } from "../../accounts/new-account.ts";
-import { isUsable } from "../../accounts/standing.ts";
+import { isUsable, whyKeysFail } from "../../accounts/standing.ts";
 import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { labels } from "../../api/meta.ts";
@@ -22,6 +22,7 @@ import {
 import { type Watch, watch, whenGone } from "../../runtime/watch.ts";
 import { parseInstant } from "../../util/time.ts";
 import { type ListedKeys, listedKeys, stateInList } from "./rules/listed-keys.ts";
+import { keyStatusCodec } from "./rules/status.ts";
 import { keysFreedBy } from "./secret-claims.ts";
 
 export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watch[] {
@@ -103,11 +104,16 @@ function changedKeys(
     status.inactiveKeyIds,
     status.lastKeyListTime,
     status.listsKeyStates,
+    status.keyCount !== undefined,
   ];
   if (isDeepStrictEqual(listOf(old?.status), listOf(now?.status))) return [];
   const hidesStates = old?.status?.listsKeyStates === true && !now?.status?.listsKeyStates;
   const { lastKeyListTime, ...list }: ServiceAccountStatus = now?.status ?? {};
-  const listed = listedKeys({ ...list, lastKeyListTime: parseInstant(lastKeyListTime) });
+  const listed = listedKeys({
+    ...list,
+    lastKeyListTime: parseInstant(lastKeyListTime),
+    listsKeys: list.keyCount !== undefined,
+  });
   return caches
     .of(apiKeyType)
     .byIndex(indexes.serviceAccount, keyText(key))
@@ -117,20 +123,26 @@ function changedKeys(
 
 /** Whether the list shows a state of one of the keys that the status does not. */
 function isContradicted(apiKey: ApiKey, account: string, listed: ListedKeys): boolean {
-  const { current, pending, superseded = [] } = apiKey.status ?? {};
+  const { pending } = apiKey.status ?? {};
+  const { current, superseded } = keyStatusCodec.decode(apiKey.status);
+  const keyInUse = accountInUse(apiKey) === account ? current : undefined;
   return (
-    (current !== undefined && accountInUse(apiKey) === account && !listed.isLive(current.keyId)) ||
+    (keyInUse !== undefined && !listed.isLive(keyInUse.keyId)) ||
     (pending !== undefined && listed.isInactive(pending.keyId)) ||
-    superseded.some(
-      (key) =>
-        stateInList({ ...key, stateTime: parseInstant(key.stateTime) }, listed) !== key.state,
-    )
+    superseded
+      .filter((key) => (key.serviceAccount ?? apiKey.spec?.serviceAccountRef?.name) === account)
+      .some((key) => stateInList(key, listed, keyInUse) !== key.state)
   );
 }
 
 /** Whether the part of an account that every ApiKey uses has changed. The rest of the status changes more often. */
 function mattersToKeys({ old, new: now }: StoreChange<ServiceAccount>): boolean {
-  return !isDeepStrictEqual(essence(old), essence(now));
+  const isNewlyGone = isGone(now) && !isGone(old);
+  return isNewlyGone || !isDeepStrictEqual(essence(old), essence(now));
+}
+
+function isGone(account: ServiceAccount | undefined): boolean {
+  return account !== undefined && whyKeysFail(account) === "Gone";
 }
 
 function essence(account: ServiceAccount | undefined): unknown {

@@ -121,6 +121,29 @@ const enabledKeyStories: readonly Story[] = [
     world.expect("enabled again", statesOf(world), ["Live"]);
     world.expect("the key in use stays", said(world), "True KeyDelivered");
   }),
+  story("a superseded key that was deleted in the console is not live", async (world) => {
+    await world.begin();
+    world.rotate("one");
+    await world.pass(10 * MINUTE);
+    world.expect("live", statesOf(world), ["Live"]);
+    world.sim.console.world.deleteKey(world.live[0] ?? "");
+    read(world);
+    await world.pass(5 * SECOND);
+    world.expect("deleted", statesOf(world), ["Inactive"]);
+    world.expect("the key in use stays", said(world), "True KeyDelivered");
+  }),
+  unready("no key of an account that is gone is live or verified", async (world) => {
+    await world.begin();
+    world.rotate("one");
+    await world.pass(MINUTE);
+    world.expect("verified", world.condition(apiKeyType, "ci", "Verified")?.status, "True");
+    world.happens({ kind: "EndAccounts", how: "Delete" });
+    read(world);
+    await world.pass(MINUTE);
+    world.expect("the superseded key", statesOf(world), ["Inactive"]);
+    const { status, reason } = world.condition(apiKeyType, "ci", "Verified") ?? {};
+    world.expect("the key in use", [status, reason], ["False", "ServiceAccountNotReady"]);
+  }),
   story("a list that shows a key as inactive although it works replaces nothing", async (world) => {
     await world.begin();
     world.rewrite("getServiceAccount", (body) =>

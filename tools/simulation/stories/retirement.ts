@@ -60,7 +60,8 @@ const refusals: readonly Story[] = [
       await beginAndRotate(world, calls);
       world.sim.console.world.deleteKey(world.live[0] ?? "");
       await world.pass(2 * HOUR);
-      world.expect("it is listed as deleted", statesOf(world), ["Deleted"]);
+      const state = call === "deleteKey" ? "Deleted" : "Inactive";
+      world.expect("it is listed as ended", statesOf(world), [state]);
       world.expect("all is well", said(world), "True KeyDelivered");
     }),
     retiring(`a 404 of ${call} does not prove that a listed key is gone`, async (world) => {

@@ -27,6 +27,11 @@ export function accountInUse(snapshot: Accounts & Pick<ApiKeySnapshot, "status">
   return accountOf(snapshot.status.current, snapshot);
 }
 
+/** Whether the console no longer has the key's account, so that the key does not work. */
+export function isOfGoneAccount(key: KeyAccount, snapshot: Accounts): boolean {
+  return accountOf(key, snapshot).isGone === true;
+}
+
 /** Whether the key belongs to the account that the spec names. */
 export function isOfSpec(
   { serviceAccount, saId }: KeyAccount,

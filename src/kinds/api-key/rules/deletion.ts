@@ -9,10 +9,9 @@ import { blockedSince, cleanupDeadline } from "../../../reconciler/rules/cleanup
 import { firstFinding, type Released } from "../../../reconciler/rules/outcome.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import type { Instant } from "../../../util/time.ts";
-import type { KeyAccount } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
-import { accountOf } from "./accounts.ts";
+import { isOfGoneAccount } from "./accounts.ts";
 import { noteStaged } from "./delivery.ts";
 import { mayWork } from "./listed-keys.ts";
 import { endFirst } from "./maintenance.ts";
@@ -95,10 +94,4 @@ function liveKeyIds(snapshot: ApiKeySnapshot, now: Instant): readonly string[] {
     ...orphaned.filter(({ keyId }) => keyId === undefined || !ended.includes(keyId)),
   ].filter((key) => now < key.expirationTime && !isOfGoneAccount(key, snapshot));
   return [...new Set(alive.map(({ keyId }) => keyId ?? "a key of unknown id"))];
-}
-
-/** No key of an account that the console no longer has works. */
-function isOfGoneAccount(key: KeyAccount, snapshot: ApiKeySnapshot): boolean {
-  const account = accountOf(key, snapshot);
-  return account.kind === "Ready" && account.isGone === true;
 }

@@ -12,6 +12,8 @@ interface KeyList {
   /** Whether the list shows each live key as active. */
   readonly listsKeyStates?: boolean | undefined;
   readonly lastKeyListTime?: Instant | undefined;
+  /** Whether the console has ever listed a key of the account. */
+  readonly listsKeys?: boolean | undefined;
 }
 
 /** The list with lookups in constant time. */
@@ -19,6 +21,7 @@ export interface ListedKeys {
   readonly isLive: (keyId: string) => boolean;
   readonly isInactive: (keyId: string) => boolean;
   readonly showsStates: boolean;
+  readonly hasShownKeys: boolean;
   /** When the list was read. */
   readonly time: Instant;
 }
@@ -30,6 +33,7 @@ export function listedKeys(list: KeyList): ListedKeys {
     isLive: (keyId) => live.has(keyId),
     isInactive: (keyId) => inactive.has(keyId),
     showsStates: list.listsKeyStates === true,
+    hasShownKeys: list.listsKeys === true,
     time: list.lastKeyListTime ?? 0,
   };
 }
@@ -42,17 +46,47 @@ export function isListedInactive(account: ReadyAccount | UnusableAccount, keyId:
 /** A list that is not much newer than the end of a key may come from a replica that is behind. */
 const LIST_LAG_MS = MINUTE;
 
-type KeyInStatus = Pick<SupersededKey, "keyId" | "state"> &
+/** The longest time until a console lists a key that it has issued: the shortest overlap. */
+export const LISTING_LAG_MS = 5 * MINUTE;
+
+type KeyInStatus = Pick<SupersededKey, "keyId" | "issueTime" | "state"> &
   Partial<Pick<SupersededKey, "answeredCall" | "stateTime">>;
 
 /**
- * The state of a superseded key: a list that shows it outranks what the operator knows from its own calls. A key that a
- * list lacks stays as it was.
+ * The state of a superseded key: a list outranks what the operator knows from its own calls. `keyInUse` is the key in
+ * use, if it belongs to the account of the list.
  */
-export function stateInList(key: KeyInStatus, listed: ListedKeys): SupersededKey["state"] {
+export function stateInList(
+  key: KeyInStatus,
+  listed: ListedKeys,
+  keyInUse: { readonly keyId: string } | undefined,
+): SupersededKey["state"] {
   const { keyId, state } = key;
   if (listed.isInactive(keyId)) return INACTIVE[state];
-  return listed.isLive(keyId) && isContradicted(key, listed) ? "Live" : state;
+  if (listed.isLive(keyId)) return isContradicted(key, listed) ? "Live" : state;
+  return isMissing(key, listed, keyInUse) ? endedState(key) : state;
+}
+
+/**
+ * Whether a list without the key shows that the console no longer has it: the console had time to list it, and the list
+ * shows the key in use. If that belongs to another account, lists of this account must have shown keys before.
+ */
+function isMissing(
+  { issueTime }: KeyInStatus,
+  { isLive, isInactive, time, hasShownKeys }: ListedKeys,
+  keyInUse: { readonly keyId: string } | undefined,
+): boolean {
+  if (time < issueTime + LISTING_LAG_MS) return false;
+  if (keyInUse === undefined) return hasShownKeys;
+  return isLive(keyInUse.keyId) || isInactive(keyInUse.keyId);
+}
+
+/** The state of a superseded key that the console no longer has. */
+export function endedState({
+  state,
+  answeredCall,
+}: Pick<KeyInStatus, "state" | "answeredCall">): SupersededKey["state"] {
+  return state === "Unknown" && answeredCall === "deleteKey" ? "Deleted" : INACTIVE[state];
 }
 
 /** An administrator may disable a superseded key. A console may list a deleted key as inactive for good. */
@@ -76,8 +110,12 @@ function isContradicted(
 }
 
 /** The key as the list shows it; one that works has to be ended again. */
-export function keyInList(key: SupersededKey, listed: ListedKeys): SupersededKey {
-  const state = stateInList(key, listed);
+export function keyInList(
+  key: SupersededKey,
+  listed: ListedKeys,
+  keyInUse: { readonly keyId: string } | undefined,
+): SupersededKey {
+  const state = stateInList(key, listed, keyInUse);
   if (state !== "Live" || key.state === "Live") return { ...key, state };
   return { ...key, state, answeredCall: undefined, stateTime: undefined };
 }

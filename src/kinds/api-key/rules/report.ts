@@ -17,11 +17,11 @@ import { secretNameOf } from "../secret/owner.ts";
 import type { KeyAccount } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
-import { accountOf } from "./accounts.ts";
+import { accountInUse, accountOf, isOfGoneAccount } from "./accounts.ts";
 import { consumerConditions, countOf } from "./consumers.ts";
 import { contentOf } from "./content.ts";
 import { issuanceAllowed } from "./forecast.ts";
-import { keyInList, type ListedKeys, listedKeys } from "./listed-keys.ts";
+import { endedState, keyInList, type ListedKeys, listedKeys } from "./listed-keys.ts";
 import { EXPIRING_SOON, readinessOf } from "./readiness.ts";
 import { canRehearse, nextRehearsalMs, unrehearsed } from "./rehearsal.ts";
 import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
@@ -33,7 +33,13 @@ import {
   nothingRemembered,
   type ReadyAccount,
 } from "./snapshot.ts";
-import { type KeyStatus, keyStatusCodec, listedKeyIds } from "./status.ts";
+import {
+  type CurrentKey,
+  type KeyStatus,
+  keyStatusCodec,
+  listedKeyIds,
+  type SupersededKey,
+} from "./status.ts";
 import { isCheckedRegularly, nextCheckMs, replacedInMs } from "./verification.ts";
 
 const DELETION_RETRY_MS = 30 * SECOND;
@@ -148,14 +154,16 @@ function pendingOf({ object, held, staging, status }: ApiKeySnapshot): ApiKeySta
 function withoutExpired(snapshot: ApiKeySnapshot, now: Instant): KeyStatus {
   const { status } = snapshot;
   const listOf = listsOf(snapshot);
+  const shown = (key: SupersededKey): SupersededKey => {
+    if (isOfGoneAccount(key, snapshot)) return { ...key, state: endedState(key) };
+    const listed = listOf(key);
+    return listed === undefined ? key : keyInList(key, listed, keyInUseOf(key, snapshot));
+  };
   return {
     ...status,
     superseded: status.superseded
       .filter((key) => now < key.expirationTime + LISTED_MS)
-      .map((key) => {
-        const listed = listOf(key);
-        return listed === undefined ? key : keyInList(key, listed);
-      })
+      .map(shown)
       .map((key) =>
         now >= key.expirationTime && key.state !== "Deleted" ? { ...key, state: "Expired" } : key,
       ),
@@ -165,6 +173,12 @@ function withoutExpired(snapshot: ApiKeySnapshot, now: Instant): KeyStatus {
         : now < key.expirationTime + LISTED_MS,
     ),
   };
+}
+
+/** The key in use, if it has the same account as the key. */
+function keyInUseOf(key: KeyAccount, snapshot: ApiKeySnapshot): CurrentKey | undefined {
+  const isSame = accountOf(key, snapshot) === accountInUse(snapshot);
+  return isSame ? snapshot.status.current : undefined;
 }
 
 /** The list of the key's account; `undefined` if the account is not ready. Each list is prepared once. */
@@ -198,9 +212,11 @@ function conditionsOf(
 }
 
 function verified(
-  { status: { current }, rejection }: ApiKeySnapshot,
+  snapshot: ApiKeySnapshot,
   outcome: Outcome,
 ): KindCondition | undefined {
+  const { rejection } = snapshot;
+  const { current } = snapshot.status;
   const type = "Verified";
   const no = (reason: string, message: string) =>
     ({ type, status: "False", isWarning: true, reason, message }) as const;
@@ -208,6 +224,9 @@ function verified(
     return no(outcome.reason, outcome.message);
   if (current === undefined) return undefined;
   const { keyId, verificationTime } = current;
+  const account = accountInUse(snapshot);
+  if (account.kind === "Waiting" && account.endsKeys === true)
+    return { type, status: "False", reason: account.reason, message: account.message };
   if (rejection?.keyId === keyId)
     return no("KeyRefused", `The console does not accept key ${keyId}.`);
   if (verificationTime === undefined) return undefined;

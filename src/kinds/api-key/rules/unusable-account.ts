@@ -7,6 +7,8 @@ import { reconciling } from "../../../reconciler/rules/waiting.ts";
 export interface UnusableAccount extends Waiting {
   /** Whether the console has shown that no key of the account works. */
   readonly endsKeys?: true;
+  /** Whether the console has shown that the account does not exist. */
+  readonly isGone?: true;
 }
 
 export function inactiveAccount(
@@ -21,10 +23,8 @@ export function inactiveAccount(
 }
 
 export function deletedAccount(saId: string, afterMs?: number): UnusableAccount {
-  return ended(
-    `The console no longer has service account ${saId}: its keys do not work, and the operator issues no key. Use kubectl iam replace-account to move the ApiKeys of the ServiceAccount to a new account, then new keys are issued.`,
-    afterMs,
-  );
+  const message = `The console no longer has service account ${saId}: its keys do not work, and the operator issues no key. Use kubectl iam replace-account to move the ApiKeys of the ServiceAccount to a new account, then new keys are issued.`;
+  return { ...ended(message, afterMs), isGone: true };
 }
 
 function ended(message: string, afterMs: number | undefined): UnusableAccount {

@@ -6,8 +6,9 @@ import type { IamClient } from "../../../console/client/client.ts";
 import type { IamReader } from "../../../console/client/reader.ts";
 import { IamError, isIamError } from "../../../console/errors.ts";
 import { endEffect, notApplied, type ShownKey, shownKey } from "../../../console/evidence.ts";
-import { type Instant, MINUTE } from "../../../util/time.ts";
+import type { Instant } from "../../../util/time.ts";
 import { accountInUse } from "../rules/accounts.ts";
+import { LISTING_LAG_MS } from "../rules/listed-keys.ts";
 import type { ActionOf, ApiKeyReading, ApiKeySnapshot, ReadyAccount } from "../rules/snapshot.ts";
 import type { KeyStatus } from "../rules/status.ts";
 import { type KeyEnd, withEndedKey } from "../rules/transitions.ts";
@@ -80,9 +81,6 @@ async function orError<Answer>(call: () => Promise<Answer>): Promise<Answer | Ia
     throw error;
   }
 }
-
-/** The longest time until a console lists a key that it has issued: the shortest overlap. */
-const LISTING_LAG_MS = 5 * MINUTE;
 
 /**
  * Revokes only a key in the account's list, or a key that was disabled before, which a console may omit from its list.

@@ -5,7 +5,7 @@ import {
   stateInList,
 } from "../../../../src/kinds/api-key/rules/listed-keys.ts";
 import type { SupersededKey } from "../../../../src/kinds/api-key/rules/status.ts";
-import { MINUTE } from "../../../../src/util/time.ts";
+import { DAY, MINUTE } from "../../../../src/util/time.ts";
 import { superseded } from "./builders.ts";
 
 type State = SupersededKey["state"];
@@ -41,8 +41,34 @@ test.each<[State, object, State]>([
   ["Unknown", inactive, "Disabled"],
   ["Unknown", { ...withStates, liveKeyIds: ["sak_2"] }, "Unknown"],
 ])("a superseded key in state %s with the list %o is %s", (state, list, expected) => {
-  const key = { keyId: "sak_1", state, stateTime: ENDED } as const;
-  expect(stateInList(key, listedKeys(list))).toBe(expected);
+  const key = { keyId: "sak_1", issueTime: ENDED - DAY, state, stateTime: ENDED } as const;
+  expect(stateInList(key, listedKeys(list), { keyId: "sak_3" })).toBe(expected);
+});
+
+const LISTED = ENDED + 5 * MINUTE;
+const lacking = { liveKeyIds: ["sak_2"], lastKeyListTime: LISTED };
+const inUse = { keyId: "sak_2" };
+const elsewhere = undefined;
+
+test.each<[string, State, object, typeof inUse | undefined, State]>([
+  ["with the key in use", "Live", lacking, inUse, "Inactive"],
+  ["with the key in use, inactive", "Live", { ...inactive, ...lacking }, inUse, "Inactive"],
+  ["without the key in use", "Live", { ...lacking, liveKeyIds: [] }, inUse, "Live"],
+  ["too soon after the issue", "Live", { ...lacking, lastKeyListTime: LISTED - 1 }, inUse, "Live"],
+  ["of an account that was left", "Live", { ...lacking, listsKeys: true }, elsewhere, "Inactive"],
+  ["of a console that has never listed keys", "Live", lacking, elsewhere, "Live"],
+  ["of a console that lists no keys", "Live", { listsKeys: true }, elsewhere, "Live"],
+  ["after a call", "Unknown", lacking, inUse, "Disabled"],
+  ["after a call", "Disabled", lacking, inUse, "Disabled"],
+  ["after expiry", "Expired", lacking, inUse, "Expired"],
+])("a list that lacks a key, %s: %s", (_, state, list, keyInUse, expected) => {
+  const key = superseded(7, { issueTime: ENDED, state });
+  expect(stateInList(key, listedKeys(list), keyInUse)).toBe(expected);
+});
+
+test("a key that is missing after deleteKey is Deleted", () => {
+  const key = superseded(7, { issueTime: ENDED, state: "Unknown", answeredCall: "deleteKey" });
+  expect(stateInList(key, listedKeys(lacking), inUse)).toBe("Deleted");
 });
 
 test.each(["Deleted", "Unknown"] as const)(
@@ -51,6 +77,6 @@ test.each(["Deleted", "Unknown"] as const)(
     const key = superseded(1, { state, answeredCall: "deleteKey", stateTime: ENDED });
     const listed = listedKeys({ ...withStates, listsKeyStates: false });
     const expected = { ...key, state: "Live", answeredCall: undefined, stateTime: undefined };
-    expect(keyInList(key, listed)).toEqual(expected);
+    expect(keyInList(key, listed, undefined)).toEqual(expected);
   },
 );
