@@ -1,4 +1,5 @@
 import { useOf } from "../../accounts/key-accounts.ts";
+import { whyKeysFail } from "../../accounts/standing.ts";
 import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { isTrue } from "../../api/conditions.ts";
@@ -107,10 +108,11 @@ function responseOf(
   return known.find((each) => each !== undefined && each.attemptId === attempt?.id);
 }
 
-/** Superseded keys that work count, unless they are proven to be without permissions. */
+/** Superseded keys that work count, unless a read has shown that the account has no permissions, or does not exist. */
 function usersOf(object: ServiceAccount, caches: Caches): readonly string[] {
   const key = keyOf(object);
-  const isPowerless = isTrue(object.status?.conditions, "AccessRevoked");
+  const isPowerless =
+    isTrue(object.status?.conditions, "AccessRevoked") || whyKeysFail(object) === "Gone";
   const others = caches
     .indexedBy(indexes.serviceAccount)
     .filter(({ type }) => type.kind !== apiKeyType.kind)

@@ -319,6 +319,26 @@ const ending: readonly Story[] = [
     world.expect("for that key", message.includes("ApiKey ci (superseded keys)"));
     world.expect("the ApiKey goes on", said(world), "True KeyDelivered");
   }),
+  unready(
+    "no key of an account that is gone holds up the deletion of its object",
+    async (world) => {
+      await begin(world);
+      world.sim.deleteAccountInConsole(saIdOf(world, ACCOUNT) ?? "");
+      await world.pass(6 * MINUTE);
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(MINUTE);
+      const { reason, message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+      world.expect("it waits, and the account stays gone", reason, "ServiceAccountGone");
+      world.expect("for the ApiKey", message.includes("Delete ApiKey ci"));
+      moveTo(world, OTHER);
+      await world.pass(10 * MINUTE);
+      world.expect("consumers have another key", said(world), "True KeyDelivered");
+      world.expect("the first key is dead", supersededOf(world), [`${ACCOUNT} Inactive`]);
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(10 * MINUTE);
+      world.expect("the old object is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+    },
+  ),
   story(
     "an account is deleted once its last key was ended",
     async (world) => {

@@ -211,10 +211,7 @@ function conditionsOf(
   ].filter((condition) => condition !== undefined);
 }
 
-function verified(
-  snapshot: ApiKeySnapshot,
-  outcome: Outcome,
-): KindCondition | undefined {
+function verified(snapshot: ApiKeySnapshot, outcome: Outcome): KindCondition | undefined {
   const { rejection } = snapshot;
   const { current } = snapshot.status;
   const type = "Verified";

@@ -1,6 +1,6 @@
 /** Next step of an object that is being deleted. Every step can be repeated after a crash. Pure. */
 
-import { ACCOUNT_REASON } from "../../../accounts/standing.ts";
+import { ACCOUNT_REASON, whyKeysFail } from "../../../accounts/standing.ts";
 import { WATCH_MS } from "../../../accounts/sync-watch.ts";
 import { type EventReason, toEvent } from "../../../api/events.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
@@ -63,7 +63,7 @@ function deletionStep(progress: AccountProgress, now: Instant): AccountDeletionS
       ? nextOfLostAccount(snapshot)
       : undefined;
   if (lost?.kind === "Next") return lost.action;
-  if (users.length > 0) return inUse(users);
+  if (users.length > 0) return inUse(snapshot);
   if (spec.suspend)
     return stalled(ACCOUNT_REASON.suspended, "Nothing is done while spec.suspend is true.");
   if (account !== undefined) return nextWithAccount(account, progress, failure, now);
@@ -337,7 +337,8 @@ function remainder({ object, account, attempt }: AccountSnapshot): string {
 /** How `users` marks an ApiKey of another account that still has keys of this account. */
 export const SUPERSEDED_KEYS = "(superseded keys)";
 
-export function inUse(users: readonly string[]): Waiting {
+/** A finding that the account is gone stays: it decides about keys and policies until the object is deleted. */
+export function inUse({ object, users }: Pick<AccountSnapshot, "object" | "users">): Waiting {
   const former = users.filter((user) => user.endsWith(SUPERSEDED_KEYS));
   const others = users.filter((user) => !former.includes(user));
   const advice = [
@@ -346,11 +347,10 @@ export function inUse(users: readonly string[]): Waiting {
       ? ""
       : ` Keys of this account may still work: ${nameAll(former)}. They count until they are revoked or expire, or until spec.access: Revoked has taken all permissions from them.`,
   ].join("");
-  return reconciling(
-    ACCOUNT_REASON.inUse,
-    `Deletion waits for objects that still use this object.${advice}`,
-    RECHECK_MS,
-  );
+  const message = `Deletion waits for objects that still use this object.${advice}`;
+  if (whyKeysFail(object) !== "Gone") return reconciling(ACCOUNT_REASON.inUse, message, RECHECK_MS);
+  const isGone = `The console no longer has service account ${object.status?.saId}.`;
+  return stalled(ACCOUNT_REASON.gone, `${isGone} ${message}`, RECHECK_MS);
 }
 
 function leaveUnclear(saIds: readonly string[]): Released {

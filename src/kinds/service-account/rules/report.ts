@@ -149,7 +149,7 @@ function keyListTime(
 function readinessAfter(snapshot: AccountSnapshot, outcome: Outcome): Readiness | Waiting {
   if (outcome.kind === "Failed") return findingOn(snapshot.object) ?? outcome.readiness;
   // Also for a suspended object: the objects that block its deletion rely on the reason.
-  if (isDeleting(snapshot) && snapshot.users.length > 0) return inUse(snapshot.users);
+  if (isDeleting(snapshot) && snapshot.users.length > 0) return inUse(snapshot);
   return outcome.kind === "Waiting" ? outcome : standingOf(snapshot);
 }
 

@@ -298,9 +298,17 @@ test.each([
     "a, ApiKey b",
   ],
 ])("a deletion that waits says what to do about %s", (_, users, said, unsaid) => {
-  const { message } = inUse(users);
+  const { message } = inUse({ object: { metadata: {} } as never, users });
   for (const text of said) expect(message).toContain(text);
   expect(message).not.toContain(unsaid);
+});
+
+test("a deletion that waits does not forget that the account is gone", () => {
+  const conditions = [{ type: "Stalled", status: "True", reason: "ServiceAccountGone" }];
+  const object = { metadata: {}, status: { saId: "sa-1", conditions } } as never;
+  const { reason, state, message } = inUse({ object, users: ["ApiKey a"] });
+  expect([state, reason]).toEqual(["Stalled", "ServiceAccountGone"]);
+  expect(message).toContain("no longer has service account sa-1. Deletion waits");
 });
 
 test("a failing clean-up is given up after ten minutes, and says what is left", () => {
