@@ -23,7 +23,7 @@ export async function run(invocation: Invocation): Promise<void> {
   }
   await confirm(
     invocation,
-    `Key ${keyId} can still be valid in the console, and nothing will list it. Forget it?`,
+    `Key ${keyId} can still be valid in the console, and iamkey/${name} will not list it. Forget it?`,
   );
   const { resourceVersion } = apiKey.metadata;
   const patch = {

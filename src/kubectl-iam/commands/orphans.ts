@@ -2,11 +2,13 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import { findCondition, isReportedOn, isTrue } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import type { Instant } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
+import { commandAbout, nameOf } from "../cluster/kinds.ts";
 import { noteUnreadable, readWorld } from "../cluster/read.ts";
-import { printTable } from "../view/output.ts";
+import { isStructured, printTable } from "../view/output.ts";
 import type { Column } from "../view/table.ts";
 import { namespaceColumn } from "../view/table.ts";
 import { relative } from "../view/time.ts";
@@ -18,9 +20,10 @@ interface Orphan {
   readonly keyId: string;
   /**
    * Orphaned: issued, but its secret was lost. Pending: issued, but it cannot be delivered. Unmanaged: in the console,
-   * but not in any ApiKey's status. Expected: the same, and the ServiceAccount has `unmanagedKeys: Expect`.
+   * but not in any ApiKey's status. Unconfirmed: the same, but the operator has not reported it yet. Expected: not in any
+   * ApiKey's status, and the ServiceAccount has `unmanagedKeys: Expect`.
    */
-  readonly kind: "Orphaned" | "Pending" | "Unmanaged" | "Expected";
+  readonly kind: "Orphaned" | "Pending" | "Unmanaged" | "Unconfirmed" | "Expected";
   readonly observedTime: string | undefined;
   readonly expirationTime: string | undefined;
   /** The cluster that the key's description names. */
@@ -36,7 +39,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     kinds: ["ApiKey", "ServiceAccount"],
   });
   const now = io.clock.now();
-  const rows = findOrphans(world.apiKeys, world.serviceAccounts);
+  const named = unreadable.includes("ApiKey") ? undefined : world.apiKeys;
+  const rows = findOrphans(named, world.serviceAccounts);
   const columns: readonly Column<Orphan>[] = [
     ...namespaceColumn<Orphan>(options),
     { title: "OBJECT", cell: ({ object }) => object },
@@ -49,17 +53,31 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     { title: "EXPIRES", cell: ({ expirationTime }) => relative(expirationTime, now) },
   ];
   const unknown = unauditedAccounts(world.serviceAccounts);
-  const empty =
-    unknown.length === 0
-      ? "No orphaned or unmanaged keys."
-      : "No orphaned or unmanaged key is known.";
+  const isWhole = unreadable.length === 0 && unknown.length === 0;
+  const empty = isWhole
+    ? "No orphaned or unmanaged keys."
+    : "No orphaned or unmanaged key is known.";
   await printTable(invocation, { rows, columns, empty });
   noteUnreadable(io, unreadable);
+  const age = ageOfLists(world.serviceAccounts, now);
+  if (age !== undefined && !isStructured(invocation)) io.note(age);
   for (const { name, why } of unknown) io.note(`${name}: unmanaged keys are unknown: ${why}`);
-  if (rows.length === 0) return unknown.length === 0 ? exitCode.ok : exitCode.unknown;
-  io.note(`\n${adviceFor(rows).join("\n")}`);
-  if (rows.some(({ kind }) => kind !== "Expected")) return exitCode.found;
-  return unknown.length === 0 ? exitCode.ok : exitCode.unknown;
+  if (rows.length > 0) io.note(`\n${adviceFor(rows).join("\n")}`);
+  const kinds = new Set(rows.map(({ kind }) => kind));
+  const isUnknown = kinds.delete("Unconfirmed") || !isWhole;
+  kinds.delete("Expected");
+  return kinds.size > 0 ? exitCode.found : isUnknown ? exitCode.unknown : exitCode.ok;
+}
+
+/** Pure. Since when the lists of keys with which ApiKeys were compared are known; `undefined` if there is no list. */
+export function ageOfLists(accounts: readonly ServiceAccount[], now: Instant): string | undefined {
+  const listed = accounts.filter(({ status }) => status?.lastKeyListTime !== undefined);
+  const [oldest] = listed.flatMap(({ status }) => status?.lastKeyListTime ?? []).toSorted();
+  const [first] = listed;
+  if (oldest === undefined || first === undefined) return undefined;
+  const command =
+    listed.length === 1 ? commandAbout("reconcile", first) : "kubectl iam reconcile iamsa/NAME";
+  return `Lists of keys: as the console showed them ${relative(oldest, now)} or later; ${command} reads one now.`;
 }
 
 /** Pure. A line for each kind of key in the rows, with what works for such keys. */
@@ -82,6 +100,8 @@ const ADVICE: Readonly<Record<AdviceKind, (only: Orphan | undefined) => string>>
     `Pending: do not delete the key. It is delivered when its ApiKey is not stalled: kubectl iam status ${only === undefined ? "APIKEY" : `${only.object} -n ${only.namespace}`}`,
   Unmanaged: () =>
     "Unmanaged: delete the key in the console unless something uses it. It leaves the list with the next read of the account. To expect such keys, set spec.unmanagedKeys: Expect of the ServiceAccount.",
+  Unconfirmed: (only) =>
+    `Unconfirmed: the console listed the key, and no ApiKey names it now: it is being issued, or was forgotten. If the next list shows it too, it is reported as unmanaged 30 seconds later. To read the list now: kubectl iam reconcile ${only === undefined ? "iamsa/NAME" : `${only.object} -n ${only.namespace}`}`,
   Expected: () =>
     "Expected: issued outside the operator, as spec.unmanagedKeys: Expect of the ServiceAccount allows.",
 };
@@ -94,12 +114,12 @@ function kindOfAdvice({ kind, isUnnamed }: Orphan): AdviceKind {
   return isUnnamed === true ? "Unnamed" : kind;
 }
 
-/** Pure. Keys of ApiKeys, then keys of accounts that are not in any ApiKey's status. */
+/** Pure. Keys of ApiKeys, which may be unknown, then keys of accounts that are not in any ApiKey's status. */
 export function findOrphans(
-  apiKeys: readonly ApiKey[],
+  apiKeys: readonly ApiKey[] | undefined,
   serviceAccounts: readonly ServiceAccount[],
 ): readonly Orphan[] {
-  const orphaned = apiKeys.flatMap(({ metadata, status }) =>
+  const orphaned = (apiKeys ?? []).flatMap(({ metadata, status }) =>
     (status?.orphaned ?? []).map(
       (orphan): Orphan => ({
         namespace: metadata.namespace,
@@ -112,9 +132,40 @@ export function findOrphans(
       }),
     ),
   );
-  const own = [...orphaned, ...apiKeys.flatMap(undeliverable)];
+  const own = [...orphaned, ...(apiKeys ?? []).flatMap(undeliverable)];
   const told = new Set(own.map(({ keyId }) => keyId));
-  return [...own, ...serviceAccounts.flatMap((account) => unmanaged(account, told))];
+  return [
+    ...own,
+    ...serviceAccounts.flatMap((account) => unmanaged(account, told)),
+    ...serviceAccounts.flatMap((account) => (apiKeys ? unconfirmed(account, apiKeys) : [])),
+  ];
+}
+
+/** Keys that the last list shows, and that neither an ApiKey nor the operator's last audit names. */
+function unconfirmed(account: ServiceAccount, apiKeys: readonly ApiKey[]): readonly Orphan[] {
+  const { metadata, spec, status } = account;
+  if (spec?.unmanagedKeys === "Expect") return [];
+  const audited = (status?.unmanagedKeys ?? []).map(({ keyId }) => keyId);
+  // A longer list of unmanaged keys is cut.
+  if (audited.length < (status?.unmanagedKeyCount ?? 0)) return [];
+  const { namespace } = metadata;
+  const named = apiKeys.filter((each) => each.metadata.namespace === namespace).flatMap(keyIdsOf);
+  const known = new Set([...audited, ...named, ...(status?.expiredKeyIds ?? [])]);
+  return (status?.liveKeyIds ?? [])
+    .filter((keyId) => !known.has(keyId))
+    .map((keyId) => ({
+      namespace,
+      object: nameOf(account),
+      keyId,
+      kind: "Unconfirmed",
+      observedTime: status?.lastKeyListTime,
+      expirationTime: undefined,
+    }));
+}
+
+function keyIdsOf({ status }: ApiKey): readonly string[] {
+  const { current, pending, superseded = [], orphaned = [] } = status ?? {};
+  return [current, pending, ...superseded, ...orphaned].flatMap((key) => key?.keyId ?? []);
 }
 
 /** Pure. Accounts whose keys the operator has not compared with a list of the console, and why. */

@@ -407,7 +407,13 @@ describe("acting", () => {
       new RegExp(`^iamkey/ci-bot-key +${lost} +Orphaned`, "m"),
     );
     await world.ready("ApiKey", "ci-bot-key");
+    await output("reconcile iamsa/ci-bot");
     await output(`forget-orphan ci-bot-key ${lost} --yes`);
+    const forgotten = await iam("orphans");
+    expect(forgotten.output).toMatch(new RegExp(`^iamsa/ci-bot +${lost} +Unconfirmed`, "m"));
+    expect(forgotten.notes).toMatch(
+      /^Lists of keys: as the console showed them \d+s ago or later; kubectl iam reconcile iamsa/m,
+    );
     await output("reconcile iamkey/ci-bot-key");
     expect((await world.get("ApiKey", "ci-bot-key")).status?.orphaned ?? []).toEqual([]);
   });

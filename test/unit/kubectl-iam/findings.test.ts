@@ -11,6 +11,7 @@ import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
 import { expiringKeys } from "../../../src/kubectl-iam/commands/expiring.ts";
 import {
   adviceFor,
+  ageOfLists,
   findOrphans,
   unauditedAccounts,
 } from "../../../src/kubectl-iam/commands/orphans.ts";
@@ -159,6 +160,48 @@ describe("orphans", () => {
   ])("if %s, unmanaged keys are unknown: %3$s", (_, status, isUnknown) => {
     const object = { metadata: { name: "sa" }, status } as unknown as ServiceAccount;
     expect(unauditedAccounts([object])).toHaveLength(isUnknown ? 1 : 0);
+  });
+
+  test("are keys of the last list that no ApiKey names, before the operator reports them", () => {
+    const listed = (more: object = {}) =>
+      ({
+        kind: "ServiceAccount",
+        metadata: { name: "sa", namespace: "n" },
+        status: {
+          liveKeyIds: ["a", "b", "c", "d", "e"],
+          lastKeyListTime: inDays(0),
+          unmanagedKeys: [{ keyId: "d" }],
+          unmanagedKeyCount: 1,
+          expiredKeyIds: ["e"],
+          ...more,
+        },
+      }) as unknown as ServiceAccount;
+    const keys = [key("k", { current: current("a", 1), superseded: [{ keyId: "b" }] })];
+    const kindsOf = (...given: Parameters<typeof findOrphans>) =>
+      findOrphans(...given).map(({ keyId, kind }) => [keyId, kind]);
+    expect(kindsOf(keys, [listed()])).toEqual([
+      ["d", "Unmanaged"],
+      ["c", "Unconfirmed"],
+    ]);
+    expect(kindsOf(undefined, [listed()])).toEqual([["d", "Unmanaged"]]);
+    expect(kindsOf(keys, [listed({ unmanagedKeyCount: 2 })])).toEqual([["d", "Unmanaged"]]);
+    expect(adviceFor(findOrphans(keys, [listed()]))[1]).toMatch(
+      /^Unconfirmed: .* kubectl iam reconcile iamsa\/sa -n n$/,
+    );
+  });
+
+  test("come with the age of the oldest list", () => {
+    const listed = (name: string, days?: number) =>
+      ({
+        kind: "ServiceAccount",
+        metadata: { name, namespace: "n" },
+        status: days === undefined ? {} : { lastKeyListTime: inDays(days) },
+      }) as unknown as ServiceAccount;
+    const text = (command: string) =>
+      `Lists of keys: as the console showed them 3d ago or later; kubectl iam reconcile ${command} reads one now.`;
+    expect(ageOfLists([listed("a", -3), listed("b")], now)).toBe(text("iamsa/a -n n"));
+    expect(ageOfLists([listed("a", -2), listed("b", -3)], now)).toBe(text("iamsa/NAME"));
+    expect(ageOfLists([listed("a")], now)).toBeUndefined();
   });
 
   test("unmanaged keys that the ServiceAccount expects are no finding", () => {
