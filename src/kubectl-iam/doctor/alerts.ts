@@ -1,4 +1,4 @@
-/** The alerts of the chart that would fire, judged by the objects alone. Pure. */
+/** The alerts of the chart that fire if nothing changes, judged by the objects alone. Pure. */
 import { findCondition, isTrue } from "../../api/conditions.ts";
 import { ISSUANCE_ALLOWED, isPaused } from "../../api/issuance.ts";
 import { keyText } from "../../kube/resource.ts";
@@ -16,7 +16,8 @@ const LATE = HOUR;
 const NOT_ROTATING = 6 * HOUR;
 
 type Key = World["apiKeys"][number];
-type Rule = readonly [alert: string, fires: (key: Key, now: Instant) => boolean];
+/** An alert fires once its cause has lasted for `after`, as in the chart's defaults. */
+type Rule = readonly [alert: string, after: string, fires: (key: Key, now: Instant) => boolean];
 
 const leftOf = ({ status }: Key, now: Instant) =>
   (parseInstant(status?.current?.expirationTime) ?? Number.POSITIVE_INFINITY) - now;
@@ -24,65 +25,84 @@ const overdueOf = ({ status }: Key, now: Instant) =>
   now - (parseInstant(status?.renewalTime) ?? Number.POSITIVE_INFINITY);
 
 const rules: readonly Rule[] = [
-  ["IAMApiKeyExpiresNow", (key, now) => leftOf(key, now) < NOW && overdueOf(key, now) > LATE],
-  ["IAMApiKeyExpiresSoon", (key, now) => leftOf(key, now) < SOON && overdueOf(key, now) > LATE],
-  ["IAMApiKeyNotRotating", (key, now) => overdueOf(key, now) > NOT_ROTATING],
-  ["IAMApiKeyNotReady", ({ status }) => !isTrue(status?.conditions, "Ready")],
+  ["IAMApiKeyExpiresNow", "5m", (key, now) => leftOf(key, now) < NOW && overdueOf(key, now) > LATE],
+  [
+    "IAMApiKeyExpiresSoon",
+    "15m",
+    (key, now) => leftOf(key, now) < SOON && overdueOf(key, now) > LATE,
+  ],
+  ["IAMApiKeyNotRotating", "15m", (key, now) => overdueOf(key, now) > NOT_ROTATING],
+  ["IAMApiKeyNotReady", "30m", ({ status }) => !isTrue(status?.conditions, "Ready")],
   [
     "IAMKeyIssuanceBlocked",
+    "30m",
     ({ status }) => {
       const forecast = findCondition(status?.conditions, ISSUANCE_ALLOWED);
       return forecast?.status === "False" && !isPaused(forecast);
     },
   ],
-  ["IAMOrphanedKeys", ({ status }) => (status?.orphanCount ?? 0) > 0],
-  ["IAMStaleConsumers", ({ status }) => (status?.consumers?.stale ?? 0) > 0],
+  ["IAMOrphanedKeys", "5m", ({ status }) => (status?.orphanCount ?? 0) > 0],
+  ["IAMStaleConsumers", "60m", ({ status }) => (status?.consumers?.stale ?? 0) > 0],
 ];
 
-const ofObjects: readonly (readonly [alert: string, of: (world: World) => readonly AnyObject[]])[] =
+type ObjectRule = readonly [
+  alert: string,
+  after: string,
+  of: (world: World) => readonly AnyObject[],
+];
+
+const ofObjects: readonly ObjectRule[] = [
   [
-    [
-      "IAMConnectionDown",
-      (world) =>
-        ([...world.clusterConnections, ...world.connections] as readonly AnyObject[]).filter(
-          isNotReady,
-        ),
-    ],
-    [
-      "IAMObjectNotReady",
-      (world) => [...world.serviceAccounts, ...world.policyBindings].filter(isNotReady),
-    ],
-    [
-      "IAMUnmanagedKeys",
-      (world) =>
-        world.serviceAccounts.filter(
-          ({ spec, status }) =>
-            spec?.unmanagedKeys !== "Expect" && (status?.unmanagedKeyCount ?? 0) > 0,
-        ),
-    ],
-    [
-      "IAMOrphanedAccounts",
-      (world) =>
-        world.serviceAccounts.filter(({ status }) => (status?.orphanedAccounts ?? []).length > 0),
-    ],
-    ["IAMQuotaExportFailing", (world) => world.quotaExports.filter(isNotReady)],
-  ];
+    "IAMConnectionDown",
+    "10m",
+    (world) =>
+      ([...world.clusterConnections, ...world.connections] as readonly AnyObject[]).filter(
+        isNotReady,
+      ),
+  ],
+  [
+    "IAMObjectNotReady",
+    "30m",
+    (world) => [...world.serviceAccounts, ...world.policyBindings].filter(isNotReady),
+  ],
+  [
+    "IAMUnmanagedKeys",
+    "5m",
+    (world) =>
+      world.serviceAccounts.filter(
+        ({ spec, status }) =>
+          spec?.unmanagedKeys !== "Expect" && (status?.unmanagedKeyCount ?? 0) > 0,
+      ),
+  ],
+  [
+    "IAMOrphanedAccounts",
+    "5m",
+    (world) =>
+      world.serviceAccounts.filter(({ status }) => (status?.orphanedAccounts ?? []).length > 0),
+  ],
+  ["IAMQuotaExportFailing", "30m", (world) => world.quotaExports.filter(isNotReady)],
+];
 const critical: readonly string[] = ["IAMApiKeyExpiresNow", "IAMConnectionDown"];
 
-/** Ignores the time for which an alert waits before it fires. */
+/** How long a cause has lasted already is not judged. */
 export function checkAlerts(world: World, now: Instant): readonly Finding[] {
-  const firing = [
+  const rising = [
     ...rules.map(
-      ([alert, fires]) => [alert, world.apiKeys.filter((key) => fires(key, now))] as const,
+      ([alert, after, fires]) =>
+        [alert, after, world.apiKeys.filter((key) => fires(key, now))] as const,
     ),
-    ...ofObjects.map(([alert, of]) => [alert, of(world)] as const),
-  ].filter(([, objects]) => objects.length > 0);
-  if (firing.length === 0)
-    return [ok(CHECK, `none of the ${rules.length + ofObjects.length} about objects would fire`)];
-  return firing.map(([alert, objects]) => {
+    ...ofObjects.map(([alert, after, of]) => [alert, after, of(world)] as const),
+  ].filter(([, , objects]) => objects.length > 0);
+  if (rising.length === 0)
+    return [ok(CHECK, `none of the ${rules.length + ofObjects.length} about objects has a cause`)];
+  return rising.map(([alert, after, objects]) => {
     const finding = critical.includes(alert) ? failed : warning;
     const names = objects.map(({ metadata }) => keyText({ namespace: "", ...metadata })).join(", ");
-    return finding(CHECK, `${alert}: ${names}`, `docs/alerts.md explains ${alert}.`);
+    return finding(
+      CHECK,
+      `${alert} fires when its cause has lasted for ${after}: ${names}`,
+      `docs/alerts.md explains ${alert}.`,
+    );
   });
 }
 

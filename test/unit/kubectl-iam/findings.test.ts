@@ -341,7 +341,7 @@ describe("policies", () => {
   });
 });
 
-test("alerts that would fire are those of the page", () => {
+test("alerts that would fire are those of the page, with its times", () => {
   const page = readFileSync(join(root, "docs/alerts.md"), "utf8");
   const notReady = { metadata: { name: "x" }, status: {} };
   const world = {
@@ -362,8 +362,13 @@ test("alerts that would fire are those of the page", () => {
   } as unknown as World;
   const found = checkAlerts(world, now);
   expect(found).toHaveLength(12);
-  for (const finding of found)
-    expect(page).toContain(`### ${/^IAM\w+/.exec(finding.found)?.[0]}\n`);
+  for (const { found: text } of found) {
+    const [, alert, after] =
+      /^(IAM\w+) fires when its cause has lasted for (\w+): /.exec(text) ?? [];
+    expect(page).toMatch(
+      new RegExp(`^### ${alert}\\n\\n.(critical|warning)., after ${after}\\. `, "m"),
+    );
+  }
   const empty = {
     ...world,
     clusterConnections: [],
