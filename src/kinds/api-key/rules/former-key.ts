@@ -8,7 +8,8 @@ import { type ShownEnd, shownEnd } from "./verification.ts";
 /** A rejection alone proves too little: without a list, nothing would show that the key works again. */
 export function stateOfFormer(snapshot: ApiKeySnapshot): SupersededKey["state"] {
   const shown = shownEnd(snapshot);
-  return shown === "Unlisted" || shown === "Inactive" ? "Inactive" : "Live";
+  const isEnded = shown === "Unlisted" || shown === "Inactive";
+  return isEnded || accountInUse(snapshot).isGone === true ? "Inactive" : "Live";
 }
 
 const REJECTED: Readonly<Record<ShownEnd, string>> = {
@@ -26,7 +27,7 @@ export function describeFormer(
   const shown = shownEnd(snapshot);
   if (shown !== undefined) return `The console rejects key ${keyId}${REJECTED[shown]}.`;
   if (account.kind === "Waiting" && account.endsKeys === true)
-    return `Key ${keyId} does not work, because its account is not active or gone.`;
+    return `Key ${keyId} does not work: ${account.isGone === true ? "the console no longer has its account" : "its account is not active"}.`;
   return account.kind === "Ready" && (account.canDisableKeys || account.canDeleteKeys)
     ? `Key ${keyId} stays valid until it is revoked after the overlap.`
     : `Key ${keyId} stays valid until it expires at ${toIso8601(expirationTime)}.`;

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { describeFormer, stateOfFormer } from "../../../../src/kinds/api-key/rules/former-key.ts";
-import { deletedAccount } from "../../../../src/kinds/api-key/rules/unusable-account.ts";
+import {
+  deletedAccount,
+  inactiveAccount,
+} from "../../../../src/kinds/api-key/rules/unusable-account.ts";
 import { account, current, delivered, NOW } from "./builders.ts";
 
 const rejection = { keyId: "sak_1", since: 0 };
@@ -21,10 +24,16 @@ describe("a key that another key supersedes is", () => {
       "Key sak_1 stays valid until it is revoked after the overlap.",
     ],
     [
-      "Live",
+      "Inactive",
       "its account is gone",
       { account: deletedAccount("sa-1") },
-      "Key sak_1 does not work, because its account is not active or gone.",
+      "Key sak_1 does not work: the console no longer has its account.",
+    ],
+    [
+      "Live",
+      "its account is not active",
+      { account: inactiveAccount("sa-1", "disabled") },
+      "Key sak_1 does not work: its account is not active.",
     ],
     ["Live", "it is only rejected", { rejection }, `${REJECTS}.`],
     [
