@@ -80,7 +80,7 @@ export const ofApiServerCalls = {
   Invalid: {
     meaning:
       "The API server does not accept the object, because of an admission rule or because a Secret is larger than 1 MiB.",
-    fix: "Change the spec, usually `spec.secret`.",
+    fix: "If the message names a policy or webhook of the cluster, exempt the operator's objects from it, or declare in the spec what it requires. Otherwise correct the spec, usually `spec.secret`.",
   },
   BadRequest: {
     meaning:

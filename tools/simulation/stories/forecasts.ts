@@ -247,6 +247,16 @@ export const forecastStories: readonly Story[] = [
       world.expect("no other key is issued", world.issued, 1);
     },
   ),
+  unready("a requested rotation that a policy stops is said to wait", async (world) => {
+    await world.begin();
+    refuse(world, "ci-next");
+    world.rotate("now");
+    await world.pass(MINUTE);
+    const { reason, message = "" } = world.condition(apiKeyType, "ci", "IssuanceAllowed") ?? {};
+    world.expect("the reason", reason, "SecretRejected");
+    world.expect("the request", message.startsWith("A rotation was requested by annotation."));
+    world.expect("both ways out", /Exempt .*, declare in spec.secret/.test(message));
+  }),
   unready("a policy that allows what is declared now is noticed at once", async (world) => {
     await world.begin();
     world.sim.kube.admission.push(({ kind }, object) => {

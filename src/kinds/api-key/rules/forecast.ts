@@ -7,6 +7,7 @@ import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import type { KindCondition } from "../../../reconciler/rules/report.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { blocks, limits, SECRET_IMMUTABLE } from "./blocks.ts";
+import { rotations } from "./needs.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import { SECRET_REJECTED } from "./rehearsal.ts";
 import { renewalTime } from "./schedule.ts";
@@ -29,9 +30,21 @@ export function issuanceAllowed(
   if (snapshot.self.deletingSince !== undefined) return { type };
   const stop = stopOfNextKey(snapshot, outcome, at);
   if (stop === UNKNOWN) return undefined;
-  if (stop !== undefined) return notAllowed(stop);
+  if (stop !== undefined) return notAllowed(withRotation(stop, snapshot, at));
   const message = "Nothing that would stop the next key is known.";
   return { type, status: "True", reason: "Allowed", message };
+}
+
+/** The stop, and the rotation that waits for its end, if there is one. */
+function withRotation(
+  { reason, message }: KeyNeed,
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+): KeyNeed {
+  const rotation = firstFinding(rotations, snapshot, at);
+  const isSaid = rotation === undefined || message.startsWith(rotation.message);
+  if (isSaid || snapshot.status.current === undefined) return { reason, message };
+  return { reason, message: `${rotation.message} The next key waits: ${message}` };
 }
 
 /** The condition of an object whose next key cannot be issued. */

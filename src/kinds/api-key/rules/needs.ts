@@ -31,6 +31,9 @@ export const needs: readonly NeedRule[] = [
   rotationIsPending,
 ];
 
+/** Why a key that works is to be replaced. */
+export const rotations = [rotationIsRequested, rotationIsDue, rotationIsPending] as const;
+
 /** Whether a user requests a rotation with a token that is not handled yet. */
 export function rotationIsRequested({ self, status }: ApiKeySnapshot): KeyNeed | undefined {
   if (self.rotateToken === undefined || isHandledRotation(status, self.rotateToken))

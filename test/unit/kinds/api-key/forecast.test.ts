@@ -190,3 +190,31 @@ test.each(
         : `${found.status} ${found.reason}`;
   expect(said).toBe(expected);
 });
+
+const due = { current: current(1, { issueTime: NOW - 80 * DAY, expirationTime: NOW + 10 * DAY }) };
+const requested = { self: { ...owner, deletingSince: undefined, rotateToken: "now" } };
+const waits = {
+  ...reconciling("PermissionsMissing", "Consumers get no key."),
+  condition: "IssuanceAllowed",
+};
+
+test.each<[string, ApiKeySnapshot, Outcome, string]>([
+  ["a due renewal", delivered({ status: due, rehearsal: refused }), failed, "Rotation was due at "],
+  [
+    "a requested rotation",
+    delivered({ ...requested, rehearsal: refused }),
+    failed,
+    "A rotation was requested by annotation. The next key waits: It is so.",
+  ],
+  [
+    "a requested rotation without permissions",
+    delivered(requested),
+    waits,
+    "A rotation was requested by annotation. The next key waits: Consumers get no key.",
+  ],
+  ["no need of a key", delivered({ rehearsal: refused }), rest, "It is so."],
+  ["a first key", snapshot({ rehearsal: refused }), rest, "It is so."],
+])("the forecast names %s that waits", (_, given, outcome, expected) => {
+  const found = issuanceAllowed(given, outcome, at());
+  expect(found).toMatchObject({ message: expect.stringMatching(`^${expected}`) });
+});
