@@ -9,6 +9,7 @@ import { accessToRevoke } from "../../../reconciler/context.ts";
 import { blockedSince, cleanupDeadline } from "../../../reconciler/rules/cleanup.ts";
 import { firstFinding, type Released, type Waiting } from "../../../reconciler/rules/outcome.ts";
 import { reconciling, stalled } from "../../../reconciler/rules/waiting.ts";
+import { CLOCK_TOLERANCE_MS } from "../../../util/agreed-time.ts";
 import { type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../../util/time.ts";
 import { accountSummary, judgeAnswer, tpnUnknown } from "./account.ts";
 import { nameAll, nextOfAttempt } from "./attempt.ts";
@@ -198,7 +199,10 @@ function waitForLateSync(
   );
 }
 
-/** A call without a usable response that may still take effect; a time in the future is of a wrong clock. */
+/**
+ * A call without a usable response that may still take effect. A time in the future is of a wrong clock: the start of the
+ * deletion counts instead.
+ */
 function lateSync(
   { object }: AccountSnapshot,
   now: Instant,
@@ -206,7 +210,10 @@ function lateSync(
   const { time, policyIds = [] } = object.status?.bindings?.unansweredSync ?? {};
   const givenUp = parseInstant(time);
   if (givenUp === undefined) return undefined;
-  const leftMs = Math.min(givenUp, now) + WATCH_MS - now;
+  const since = [givenUp, parseInstant(object.metadata.deletionTimestamp)].find(
+    (each) => each !== undefined && each <= now + CLOCK_TOLERANCE_MS,
+  );
+  const leftMs = since === undefined ? 0 : Math.min(since, now) + WATCH_MS - now;
   return leftMs > 0 ? { policyIds, leftMs } : undefined;
 }
 

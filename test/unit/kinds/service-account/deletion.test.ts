@@ -200,14 +200,16 @@ describe("policies that the namespace has no right to leave bound", () => {
 });
 
 describe("a syncBindings call that may still take effect", () => {
-  const stepAt = (ms: number, given: Given = {}) => {
+  const stepAt = (ms: number, given: Given = {}, deletedAgo = MINUTE) => {
     const policyIds = ["pol-late", "pol-kept", "pol-abandoned"];
     const bindings = {
       policyIds: ["pol-kept"],
       abandonedPolicyIds: ["pol-abandoned"],
       unansweredSync: { time: toIso8601(NOW - ms), policyIds },
     };
-    const object = { ...deleted, status: { saId: "sa-1", bindings } };
+    const deletionTimestamp = toIso8601(NOW - deletedAgo);
+    const metadata = { ...deleted.metadata, deletionTimestamp };
+    const object = { ...deleted, metadata, status: { saId: "sa-1", bindings } };
     const answer = { detail: { saId: "sa-1", orgId: "org-1", keyIds: [] } } as const;
     return stepOf({ account, answer, object, ...given });
   };
@@ -226,13 +228,25 @@ describe("a syncBindings call that may still take effect", () => {
 
   test.each([
     ["ten minutes after it", 10 * MINUTE - 7_000, NOW + 7_000, 7_000],
-    ["ten minutes from now, if its time is in the future", -DAY, NOW + 10 * MINUTE, MINUTE / 2],
+    [
+      "ten minutes after the deletion, if its time is in the future",
+      -DAY,
+      NOW + 9 * MINUTE,
+      30_000,
+    ],
   ])("is waited for until %s", (_, ms, end, afterMs) => {
     const found = stepAt(ms, { done: { cleanedUp: "Revoked" } });
     expect(found).toMatchObject({
       afterMs,
       message: expect.stringContaining(`ends at ${toIso8601(end)}`),
     });
+  });
+
+  test("is waited for no longer than that, whatever its time", () => {
+    const done = { cleanedUp: "Revoked" } as const;
+    expect(toText(stepAt(-DAY, { done }, 9 * MINUTE))).toBe("Waiting WaitingForLateCall");
+    expect(toText(stepAt(-DAY, { done }, 10 * MINUTE))).toBe("Released Revoked");
+    expect(toText(stepAt(-DAY, { done }, -DAY))).toBe("Released Revoked");
   });
 
   test("is waited for although policies are retained, and only what was withdrawn goes", () => {
