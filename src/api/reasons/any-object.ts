@@ -34,7 +34,7 @@ export const ofAnyObject = {
   ConnectionNotFound: {
     meaning:
       "The connection in `spec.connectionRef` does not exist. A ClusterConnection does not have a namespace; a Connection must be in the object's namespace.",
-    fix: "Create the connection, or name another connection in `spec.connectionRef`. The object is reconciled as soon as the connection exists.",
+    fix: "Create the connection, or create the object again with another `spec.connectionRef`. The object is reconciled as soon as the connection exists.",
   },
   ConnectionNotReady: {
     meaning:

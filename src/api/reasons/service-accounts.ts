@@ -72,15 +72,15 @@ export const ofServiceAccounts = {
   },
   OrganizationMismatch: {
     meaning: "The account and the connection belong to different organizations.",
-    fix: "Use a connection of the account's organization.",
+    fix: "Create the object again with a connection of the account's organization.",
   },
   ProjectMismatch: {
     meaning: "The account does not belong to the project in `spec.projectId`.",
-    fix: "Correct `spec.projectId`, or leave it out.",
+    fix: "Create the object again with the correct `spec.projectId`, or without it.",
   },
   ProjectNotGranted: {
     meaning: "No grant gives the project in `spec.projectId` to the namespace.",
-    fix: "Leave out `spec.projectId`, or ask for the project in `projectIds` of the namespace's grant.",
+    fix: "Create the object again without `spec.projectId`, or ask for the project in `projectIds` of the namespace's grant.",
   },
   AccountListTooLarge: {
     meaning:
@@ -98,7 +98,7 @@ export const ofServiceAccounts = {
   },
   ProjectMissing: {
     meaning: "Neither the object nor its connection names a project.",
-    fix: "Set `spec.projectId` of the object, or `projectId` of the connection.",
+    fix: "Set `projectId` of the connection, or create the object again with `spec.projectId`.",
   },
   TpnUnknown: {
     meaning:

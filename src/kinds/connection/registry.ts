@@ -161,7 +161,7 @@ function notFound(title: string): Refused {
   return refused(
     reconciling(
       "ConnectionNotFound",
-      `${title} does not exist; create it, or name another connection in spec.connectionRef.`,
+      `${title} does not exist; create it, or create this object again with another spec.connectionRef.`,
     ),
   );
 }
@@ -190,7 +190,7 @@ function notGranted(title: string, namespace: string): Refused {
   return refused(
     stalled(
       "NotGranted",
-      `No grant of ${title} matches namespace ${namespace}. Ask its administrator to add the namespace to spec.grants[].namespaces.names, or to label the namespace as a selector of spec.grants requires.`,
+      `No grant of ${title} matches namespace ${namespace}. Ask the administrator of ${title} to add the namespace to namespaces.names of a grant, to label it as the selector of a grant requires, or to add a grant to spec.grants.`,
     ),
   );
 }

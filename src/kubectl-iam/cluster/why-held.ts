@@ -54,7 +54,7 @@ function pauseOf(object: AnyObject): Missing | undefined {
     : undefined;
 }
 
-interface Report {
+export interface Report {
   readonly object: AnyObject;
   readonly ready: string;
   readonly reason: string;
@@ -91,6 +91,23 @@ const SETTLED: ReadonlySet<string> = new Set([
   "Listed",
   "Authenticated",
 ]);
+
+/**
+ * The report that a report with this reason is about in the end; without a report, the object has no problem any more.
+ * `undefined` if the reason is about the object itself, or the other object cannot be read.
+ */
+export function causeElsewhere(
+  chain: Chain,
+  reason: string,
+): { readonly object: AnyObject; readonly report?: Report } | undefined {
+  const role = ownEntry(REFERS, reason);
+  const object = role && chain[role];
+  if (object === undefined || object === chain.object) return undefined;
+  const own = reportOf(object);
+  if (own === undefined) return { object };
+  const report = causeOf(own, chain);
+  return { object: report.object, report };
+}
 
 /** The object that a report refers to. */
 const REFERS: Readonly<Record<string, "account" | "connection">> = {

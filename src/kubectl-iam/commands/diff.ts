@@ -84,7 +84,7 @@ async function compare(
   for (const { obstacle, ...plan } of held)
     io.note(
       plan.isUnknown
-        ? `error: ${titleOf(plan)} is unknown: ${obstacle}`
+        ? `error: ${titleOf(plan)}: what would change is unknown: ${obstacle}`
         : `${titleOf(plan)} would not be ready: ${obstacle}`,
     );
   const unasked = accepted

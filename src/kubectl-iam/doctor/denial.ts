@@ -43,13 +43,16 @@ export async function examineDenial(
   const owner = accountInUse(apiKey) ?? "";
   const account = await readOr(readObject(cluster, "ServiceAccount", owner), (judge, why) =>
     findings.push(
-      judge(`iamsa/${owner}`, `${why}; the checks below need its status and its connection`),
+      judge(
+        `iamsa/${owner}`,
+        `${clauseOf(why)}; the checks below need its status and its connection`,
+      ),
     ),
   );
   const session =
     account &&
     (await readOr(connect(invocation, cluster, account), (judge, why) =>
-      findings.push(judge("Console", `${why}; the checks below need the console`)),
+      findings.push(judge("Console", `${clauseOf(why)}; the checks below need the console`)),
     ));
   if (account === undefined || session === undefined)
     return { findings: [...findings, ...judgeStatus(apiKey, account)], answers: [] };
@@ -130,6 +133,10 @@ function judgeStatus(apiKey: ApiKey, account: ServiceAccount | undefined): reado
       : skipped(steps.owner, "unknown"),
     ...[steps.headers, steps.action, steps.decision].map((check) => skipped(check, "unknown")),
   ];
+}
+
+function clauseOf(sentence: string): string {
+  return sentence.replace(/\.$/, "");
 }
 
 /** `undefined` after a report about what cannot be read. */

@@ -11,7 +11,7 @@ import type { World } from "../cluster/read.ts";
 import { chainOf, usersOf } from "../cluster/relations.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
 import { unobserved } from "../cluster/wait.ts";
-import { isSettled, reportsSuspension, whyHeld } from "../cluster/why-held.ts";
+import { causeElsewhere, isSettled, reportsSuspension, whyHeld } from "../cluster/why-held.ts";
 import { adviceIn } from "./advice.ts";
 import { accountOf, connectionOf, withNames } from "./named-commands.ts";
 import { readinessOf } from "./readiness.ts";
@@ -97,12 +97,38 @@ function firstProblem({ status }: AnyObject): Condition | undefined {
 }
 
 function adviceOn(
+  said: Pick<Condition, "reason" | "message">,
+  object: AnyObject,
+  world: World,
+): string {
+  return adviceElsewhere(said.reason, object, world) ?? adviceOnItself(said, object, world);
+}
+
+/** What to do about the object for which this one waits. */
+function adviceElsewhere(reason: string, object: AnyObject, world: World): string | undefined {
+  if (SUSPENSIONS.has(reason)) return undefined;
+  const cause = causeElsewhere(chainOf(object, world), reason);
+  if (cause === undefined) return undefined;
+  const { object: other, report } = cause;
+  if (report === undefined)
+    return `Wait: ${nameOf(other)} is ready, and the operator continues by itself.`;
+  const advice = reportsSuspension(other) ? resume(other) : adviceOnItself(report, other, world);
+  return `${nameOf(other)} reports ${report.reason}. ${advice}`;
+}
+
+function adviceOnItself(
   { reason, message }: Pick<Condition, "reason" | "message">,
   object: AnyObject,
   world: World,
 ): string {
   return withNames(adviceIn(message) ?? helpFor(object, reason, world), object, world);
 }
+
+/** The advice for these names the object to resume. */
+const SUSPENSIONS: ReadonlySet<string> = new Set([
+  "ConnectionSuspended",
+  "ServiceAccountSuspended",
+]);
 
 function helpFor(object: AnyObject, reason: string, world: World): string {
   const suspended = reason === "ConnectionSuspended" ? connectionOf(object, world) : undefined;

@@ -382,6 +382,41 @@ describe("the next step", () => {
     },
   );
 
+  test("of an object that waits for another one is what to do about that one", () => {
+    const connectionRef = { kind: "ClusterConnection", name: "default" };
+    const account = (reason: string, message: string) =>
+      object([{ ...ready(reason === "Created" ? "True" : "False", reason), message }], {
+        kind: "ServiceAccount",
+        metadata: { name: "ci-bot", namespace: "n" },
+        spec: { connectionRef },
+      });
+    const connection = object([ready("False", "SecretNotFound")], {
+      kind: "ClusterConnection",
+      metadata: { name: "default" },
+    });
+    const binding = object([ready("False", "WaitingForServiceAccount")], {
+      kind: "PolicyBinding",
+      ...ofAccount,
+    });
+    const next = (other: AnyObject, clusterConnections: readonly AnyObject[] = []) => {
+      const world = { ...empty, serviceAccounts: [other], clusterConnections };
+      return nextStep(binding, world as unknown as World, now).text;
+    };
+    expect(next(account("NotGranted", "None matches. Ask for a grant."))).toBe(
+      "iamsa/ci-bot reports NotGranted. Ask for a grant.",
+    );
+    const notReady = account("ConnectionNotReady", "");
+    expect(next(notReady, [connection])).toMatch(
+      /^iamcconn\/default reports SecretNotFound\. Create the Secret/,
+    );
+    expect(next(notReady)).toMatch(
+      /^iamsa\/ci-bot reports ConnectionNotReady\. .* iam status iamcconn\/default/,
+    );
+    expect(next(account("Created", ""))).toBe(
+      "Wait: iamsa/ci-bot is ready, and the operator continues by itself.",
+    );
+  });
+
   test("of an object under a suspended connection names the connection", () => {
     const stopped = { type: "IssuanceAllowed", status: "False", reason: "ConnectionSuspended" };
     const key = object([ready("True", "KeyDelivered"), { ...stopped, message: "" }], {

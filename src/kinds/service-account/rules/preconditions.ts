@@ -49,7 +49,7 @@ function organizationForeign({ spec, connection }: AccountSnapshot): Waiting | u
     ? undefined
     : stalled(
         ACCOUNT_REASON.foreignOrganization,
-        `spec.orgId is ${spec.orgId}, but the connection is for organization ${orgId}. Leave out spec.orgId, or use a connection of organization ${spec.orgId}.`,
+        `spec.orgId is ${spec.orgId}, but the connection is for organization ${orgId}. Create this object again without spec.orgId, or with a connection of organization ${spec.orgId}.`,
         RECHECK_MS,
       );
 }
@@ -59,7 +59,7 @@ function projectMissing({ spec, connection, account }: AccountSnapshot): Waiting
   return spec.projectId === undefined && connection.access.spec.projectId === undefined
     ? stalled(
         "ProjectMissing",
-        "Neither spec.projectId nor the connection names a project. Set spec.projectId of this object, or projectId of the connection.",
+        "Neither spec.projectId nor the connection names a project. Set projectId of the connection, or create this object again with spec.projectId.",
         RECHECK_MS,
       )
     : undefined;
@@ -74,7 +74,7 @@ function projectNotGranted({ spec, connection, account }: AccountSnapshot): Wait
     ? undefined
     : stalled(
         "ProjectNotGranted",
-        `No grant allows this namespace to have accounts in project ${projectId}. Leave out spec.projectId, or ask the connection's administrator to add the project to projectIds of a grant.`,
+        `No grant allows this namespace to have accounts in project ${projectId}. Create this object again without spec.projectId, or ask the connection's administrator to add the project to projectIds of a grant.`,
         RECHECK_MS,
       );
 }
@@ -125,7 +125,7 @@ function importNotGranted({ spec, connection }: AccountSnapshot): Waiting | unde
     ? undefined
     : stalled(
         ACCOUNT_REASON.notGranted,
-        "The connection does not allow this namespace to import service accounts. Leave out spec.saId, or ask the connection's administrator to set importServiceAccounts: true in the grant.",
+        "The connection does not allow this namespace to import service accounts. Create this object again without spec.saId, or ask the connection's administrator to set importServiceAccounts: true in the grant.",
         RECHECK_MS,
       );
 }

@@ -65,12 +65,12 @@ const waiting = (reason: string, message?: string, state = "Reconciling") => ({
 });
 const notGranted = waiting(
   "NotGranted",
-  "No grant of ClusterConnection default matches namespace team-b. Ask its administrator to add the namespace to spec.grants[].namespaces.names, or to label the namespace as a selector of spec.grants requires.",
+  "No grant of ClusterConnection default matches namespace team-b. Ask the administrator of ClusterConnection default to add the namespace to namespaces.names of a grant, to label it as the selector of a grant requires, or to add a grant to spec.grants.",
   "Stalled",
 );
 const notFound = waiting(
   "ConnectionNotFound",
-  "Connection team-a/other does not exist; create it, or name another connection in spec.connectionRef.",
+  "Connection team-a/other does not exist; create it, or create this object again with another spec.connectionRef.",
 );
 const isSuspended = waiting(
   "ConnectionSuspended",
