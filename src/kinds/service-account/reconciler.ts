@@ -4,16 +4,17 @@ import { serviceAccountKind } from "../../api/service-account.ts";
 import { connectionOf } from "../../connections/connection-key.ts";
 import type { ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
+import type { RunDefinition } from "../../reconciler/kind-definition.ts";
 import { createReconciler, type KindReconciler } from "../../reconciler/reconciler.ts";
 import { indexes } from "../../resources/indexes.ts";
 import { serviceAccountType } from "../../resources/resource-types.ts";
+import { reconcileDeletion } from "./deletion.ts";
+import { createAccountEffects } from "./effects/effects.ts";
 import { MarkedAccounts } from "./marked-accounts.ts";
 import { observe } from "./observe.ts";
-import { nextOfDeletion } from "./rules/deletion.ts";
-import { next } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
 import type { AccountKind } from "./rules/snapshot.ts";
-import { accountSteps } from "./steps/steps.ts";
+import { reconcileAccount } from "./run.ts";
 
 /** `enqueue` receives an object for which a list in another object's run has found accounts. */
 export function createServiceAccountReconciler(
@@ -22,21 +23,18 @@ export function createServiceAccountReconciler(
 ): KindReconciler<AccountKind> {
   const marked = new MarkedAccounts(enqueue, context.memory);
   forgetUnusedConnections(context, marked);
-  return createReconciler<AccountKind>(
-    {
-      type: serviceAccountType,
-      parse: (object) => parseStoredSpec(serviceAccountKind, object),
-      start: {},
-      observe: (object, spec, run) => observe(object, spec, run, marked),
-      next,
-      nextOfDeletion,
-      steps: accountSteps(marked),
-      report,
-      // Another field manager owns the status fields about policies bound to the account.
-      foreignFields: ["bindings"],
-    },
-    context,
-  );
+  const effects = createAccountEffects(marked);
+  const kind: RunDefinition<AccountKind> = {
+    type: serviceAccountType,
+    parse: (object) => parseStoredSpec(serviceAccountKind, object),
+    observe: (object, spec, run) => observe(object, spec, run, marked),
+    run: (snapshot, readNow) => reconcileAccount(snapshot, { ...effects, readNow }),
+    runOfDeletion: (snapshot, readNow) => reconcileDeletion(snapshot, { ...effects, readNow }),
+    report: ({ snapshot }, outcome, at, state) => report(snapshot, outcome, at, state),
+    // Another field manager owns the status fields about policies bound to the account.
+    foreignFields: ["bindings"],
+  };
+  return createReconciler(kind, context);
 }
 
 function forgetUnusedConnections({ caches }: Context, marked: MarkedAccounts): void {

@@ -6,7 +6,6 @@ import { next as nextOfKey } from "../../../src/kinds/api-key/rules/next.ts";
 import type { ApiKeySnapshot } from "../../../src/kinds/api-key/rules/snapshot.ts";
 import { withAttempt, withoutAttempt } from "../../../src/kinds/api-key/rules/transitions.ts";
 import { defaultTiming } from "../../../src/kinds/api-key/timing.ts";
-import { next as nextOfAccount } from "../../../src/kinds/service-account/rules/next.ts";
 import {
   isStopped,
   unreadableResponse,
@@ -120,12 +119,11 @@ test.each<[string, object, string]>([
     on,
     clientIdentity(accounts.access.spec),
   );
-  const snapshot = accounts.snapshotOf({
+  const { step } = accounts.play({
     object: { ...on, metadata: { ...on.metadata, ...metadata } },
     attempt,
     unreadableResponse: unreadable,
     listing: { ok: true, accounts: [] },
   });
-  const step = nextOfAccount({ snapshot, done: {} }, accounts.at);
-  expect("reason" in step ? step.reason : step.kind).toBe(expected);
+  expect(step.reason ?? step.kind).toBe(expected);
 });

@@ -12,7 +12,7 @@ import { creatorOf, isOfObject, markerOf, otherClusterIn } from "../../../resour
 import { isSpelledLike } from "../../../util/spelling.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
 import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
-import type { AccountSnapshot, KnownAccount, ListedKeys } from "./snapshot.ts";
+import type { AccountSnapshot, Answered, KnownAccount, ListedKeys } from "./snapshot.ts";
 
 type Ready = Extract<Readiness, { state: "Ready" }>;
 
@@ -88,6 +88,8 @@ type JudgedAnswer =
   | { readonly account?: undefined; readonly finding: Waiting };
 
 /** The account from getServiceAccount, or why it is not the object's account; `undefined` before the call. */
+export function judgeAnswer(snapshot: Answered): JudgedAnswer;
+export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined;
 export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined {
   const { answer } = snapshot;
   if (answer === undefined) return undefined;
@@ -101,6 +103,14 @@ export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined
       ? createdMismatch(answer.detail, snapshot)
       : importedMismatch(account, snapshot);
   return finding === undefined ? { account } : { finding };
+}
+
+/** The known account after a response, which replaces it unless it describes a different account. */
+export function accountAfter(
+  snapshot: AccountSnapshot,
+  answer: Answered["answer"],
+): KnownAccount | undefined {
+  return snapshot.account && (judgeAnswer({ ...snapshot, answer }).account ?? snapshot.account);
 }
 
 function missing({ account, spec }: AccountSnapshot): Waiting {

@@ -10,29 +10,49 @@ import { desiredAccount, expectedAccount } from "./desired-account.ts";
 import { isNamedByOther } from "./owner.ts";
 import { settleMs } from "./read-schedule.ts";
 import { explainAttempt } from "./recovery.ts";
-import type { AccountAction, AccountSnapshot } from "./snapshot.ts";
-import type { CreationAttempt } from "./status.ts";
+import type {
+  AccountOrigin,
+  AccountSnapshot,
+  KnownAccount,
+  Listed,
+  WithAccount,
+  WithAttempt,
+} from "./snapshot.ts";
 
 export const RECHECK_MS = 10 * MINUTE;
 
-type RecordAccount = Extract<AccountAction, { kind: "RecordAccount" }>;
+/** The object's account, which its status does not name. */
+export interface FoundAccount {
+  readonly kind: "Found";
+  readonly account: KnownAccount;
+  readonly because: AccountOrigin;
+}
 
-/**
- * The next read, or the account that the attempt created; Stalled if manual action is required. `undefined` if the
- * attempt created nothing.
- */
-export function nextOfAttempt(
-  attempt: CreationAttempt,
-  snapshot: AccountSnapshot,
+/** What is known without a list: the account, or how long the call may still take effect. */
+export function outcomeBeforeList(
+  snapshot: WithAttempt,
   now: Instant,
-): AccountAction | Waiting | undefined {
-  const { state, connection, listing, object } = snapshot;
+): FoundAccount | Waiting | undefined {
+  const { attempt, state, connection } = snapshot;
   if (state.created?.attempt === attempt.id)
-    return recordAccount(state.created.account, "Created", snapshot);
+    return ownAccount(state.created.account, "Created", snapshot);
   // Until the stored time is corrected, it may be in the future.
   const waitMs = settleMs(connection) - Math.max(now - attempt.startTime, 0);
-  if (waitMs > 0) return unanswered(snapshot, waitMs);
-  if (listing === undefined) return { kind: "ListAccounts" };
+  return waitMs > 0 ? unanswered(snapshot, waitMs) : undefined;
+}
+
+/**
+ * The account that the attempt created; Stalled if manual action is required. `undefined` if the attempt created
+ * nothing.
+ */
+export function outcomeOf(
+  snapshot: WithAttempt & Listed,
+  now: Instant,
+): FoundAccount | Waiting | undefined {
+  // With the list, the run may have learned another time.
+  const before = outcomeBeforeList(snapshot, now);
+  if (before !== undefined) return before;
+  const { attempt, listing, object } = snapshot;
   if (!listing.ok) return unlisted(snapshot, listing.code);
   // During deletion, an account that another object names is left to that object.
   const isDeleting = object.metadata.deletionTimestamp !== undefined;
@@ -40,7 +60,7 @@ export function nextOfAttempt(
   const found = explainAttempt(listing.accounts, desiredAccount(snapshot), attempt, isClaimed);
   switch (found.kind) {
     case "Found":
-      return recordAccount(found.account, "Recovered", snapshot);
+      return ownAccount(found.account, "Recovered", snapshot);
     case "Unclear":
       return ambiguous(snapshot, found.saIds);
     case "Nothing":
@@ -48,17 +68,32 @@ export function nextOfAttempt(
   }
 }
 
-/** Records an account that was created for this object. */
-export function recordAccount(
+/** An account that was created for this object. */
+export function ownAccount(
   found: IamServiceAccount,
   because: "Created" | "Recovered",
   snapshot: AccountSnapshot,
-): RecordAccount {
+): FoundAccount {
   const expected = expectedAccount(snapshot, "Created");
   // Without an attempt, the prefix of its default name may have changed since the account was created.
   const name = snapshot.attempt === undefined ? (found.name ?? expected.name) : expected.name;
   const account = fromConsole(found, { ...expected, name });
-  return { kind: "RecordAccount", because, account };
+  return { kind: "Found", because, account };
+}
+
+/** The account is known: no attempt is open. */
+export function withAccount<S extends AccountSnapshot>(
+  snapshot: S,
+  { account, because }: FoundAccount,
+  now: Instant,
+): S & WithAccount {
+  const recoveryTime = because === "Recovered" ? now : snapshot.recoveryTime;
+  return { ...snapshot, account, attempt: undefined, became: because, recoveryTime };
+}
+
+/** The attempt has created nothing. A late call may still create an account. */
+export function withoutAttempt(snapshot: AccountSnapshot, now: Instant): AccountSnapshot {
+  return { ...snapshot, attempt: undefined, recoveryTime: now };
 }
 
 function fateOf({ unreadableResponse }: AccountSnapshot): string {

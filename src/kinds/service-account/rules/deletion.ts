@@ -1,144 +1,122 @@
-/** Next step of an object that is being deleted. Every step can be repeated after a crash. Pure. */
+/** What a deletion waits for, calls and ends with. Pure. */
 
 import { ACCOUNT_REASON, whyKeysFail } from "../../../accounts/standing.ts";
-import { WATCH_MS } from "../../../accounts/sync-watch.ts";
 import { type EventReason, toEvent } from "../../../api/events.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
-import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { accessToRevoke } from "../../../reconciler/context.ts";
 import { blockedSince, cleanupDeadline } from "../../../reconciler/rules/cleanup.ts";
-import { firstFinding, type Released, type Waiting } from "../../../reconciler/rules/outcome.ts";
+import type { Released, Waiting } from "../../../reconciler/rules/outcome.ts";
 import { reconciling, stalled } from "../../../reconciler/rules/waiting.ts";
-import { CLOCK_TOLERANCE_MS } from "../../../util/agreed-time.ts";
-import { type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../../util/time.ts";
+import { type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
 import { accountSummary, judgeAnswer, tpnUnknown } from "./account.ts";
-import { nameAll, nextOfAttempt } from "./attempt.ts";
-import { type LostAccount, nextOfLostAccount } from "./lost-account.ts";
+import { type FoundAccount, nameAll } from "./attempt.ts";
+import { type Blocked, blockedBy } from "./blocked.ts";
+import type { LostAccount } from "./lost-account.ts";
 import { otherOwnerOf } from "./owner.ts";
 import { connectionNotUsable } from "./preconditions.ts";
-import type {
-  AccountAction,
-  AccountProgress,
-  AccountSnapshot,
-  CleanUp,
-  KnownAccount,
-} from "./snapshot.ts";
-import type { CreationAttempt } from "./status.ts";
+import type { AccountSnapshot, Answered, KnownAccount, WithAccount } from "./snapshot.ts";
+import {
+  boundByOperator,
+  lateSync,
+  leavesOthers,
+  mayManageImported,
+  policyOf,
+  toUnbind,
+} from "./unbinding.ts";
 
 const RETRY_MS = 30 * SECOND;
 const RECHECK_MS = 5 * MINUTE;
 
-/** The cleanup failed. It is retried until its deadline (L6). */
-interface Failing {
-  readonly kind: "Failing";
-  readonly finding: Waiting;
+/** How a run ends, before the deadline of the cleanup is considered. */
+export type DeletionEnd = Waiting | Released | Blocked;
+
+/** `Unconfirmed`: the console answered the call with success, and does not show its effect. */
+export type CleanUp =
+  | "Revoked"
+  | "Deleted"
+  | "RetainNotGranted"
+  | "RevokeUnconfirmed"
+  | "DeleteUnconfirmed";
+
+/** syncBindings with nothing to bind, or without the policies given. */
+export interface Revocation {
+  readonly tpn: string;
+  readonly orgId: string;
+  /** Absent to unbind every policy, including policies bound outside the operator. */
+  readonly only?: readonly string[];
 }
 
-type AccountDeletionStep = AccountAction | Waiting | Released | Failing;
-
-/** The spec's deletion policy. Default: Retain for an imported account, Revoke for a created account. */
-export function policyOf(snapshot: AccountSnapshot): "Revoke" | "Retain" | "Delete" {
-  return snapshot.spec.deletionPolicy ?? (isImported(snapshot) ? "Retain" : "Revoke");
-}
-
-/** The next action, what the deletion waits for, or permission to remove the finalizer. */
-export function nextOfDeletion(
-  progress: AccountProgress,
-  { now }: ClockReading,
-): AccountAction | Waiting | Released {
-  const step = deletionStep(progress, now);
-  return step.kind === "Failing" ? retryOrGiveUp(step.finding, progress.snapshot, now) : step;
-}
-
-/** Whether the cleanup is failing. */
-export function isFailing(progress: AccountProgress, { now }: ClockReading): boolean {
-  return deletionStep(progress, now).kind === "Failing";
-}
-
-function deletionStep(progress: AccountProgress, now: Instant): AccountDeletionStep {
-  const { snapshot, done } = progress;
-  const { account, attempt, users, spec } = snapshot;
-  const failure = done.failure ?? cannotCleanUp(snapshot);
-  const lost =
-    account === undefined && attempt === undefined && failure === undefined
-      ? nextOfLostAccount(snapshot)
-      : undefined;
-  if (lost?.kind === "Next") return lost.action;
+/** What a deletion waits for before it looks at its account or attempt. */
+export function heldUp(snapshot: AccountSnapshot): Waiting | undefined {
+  const { users, spec } = snapshot;
   if (users.length > 0) return inUse(snapshot);
-  if (spec.suspend)
-    return stalled(ACCOUNT_REASON.suspended, "Nothing is done while spec.suspend is true.");
-  if (account !== undefined) return nextWithAccount(account, progress, failure, now);
-  return attempt === undefined
-    ? nextWithoutAccount(lost, snapshot, failure)
-    : nextWithAttempt(attempt, snapshot, failure, now);
+  return spec.suspend
+    ? stalled(ACCOUNT_REASON.suspended, "Nothing is done while spec.suspend is true.")
+    : undefined;
 }
 
-/** Neither the status nor the console names an account. */
-function nextWithoutAccount(
-  lost: LostAccount | undefined,
-  snapshot: AccountSnapshot,
-  failure: Waiting | undefined,
-): AccountDeletionStep {
-  if (lost?.kind === "Unclear") return leaveUnclear(lost.saIds);
-  const unknown = lost?.kind === "Unknown" ? lost.finding : failure;
-  return unknown === undefined || policyOf(snapshot) === "Retain"
-    ? { kind: "Released", events: [] }
-    : { kind: "Failing", finding: unknown };
+/** Why the console cannot be called; `undefined` if it can. */
+export function consoleUnusable(snapshot: AccountSnapshot): Blocked | undefined {
+  const { connection, account } = snapshot;
+  const waiting = accessToRevoke(connection) ? undefined : connectionNotUsable(snapshot);
+  if (waiting !== undefined) return blockedBy(waiting);
+  // An account that was never imported is not even read.
+  if (account !== undefined || mayManageImported(snapshot)) return undefined;
+  const message = "The connection does not let this namespace manage imported service accounts.";
+  return blockedBy(stalled(ACCOUNT_REASON.notGranted, message));
 }
 
-/** An attempt may have created an account that is not known yet. */
-function nextWithAttempt(
-  attempt: CreationAttempt,
+const NOTHING_LEFT: Released = { kind: "Released", events: [] };
+
+/** After the search for an account that the status does not name. */
+export function endOfSearch(
+  lost: LostAccount,
   snapshot: AccountSnapshot,
-  failure: Waiting | undefined,
+): FoundAccount | DeletionEnd {
+  if (lost.kind === "Found") return lost;
+  const held = heldUp(snapshot);
+  if (held !== undefined) return held;
+  if (lost.kind === "Unclear") return leaveUnclear(lost.saIds);
+  return lost.kind === "Nothing" || policyOf(snapshot) === "Retain" ? NOTHING_LEFT : lost;
+}
+
+/** After the search for the account that an attempt may have created. */
+export function endOfAttempt(
+  outcome: FoundAccount | Waiting | undefined,
+): FoundAccount | DeletionEnd {
+  if (outcome === undefined) return NOTHING_LEFT;
+  const isStalled = outcome.kind === "Waiting" && outcome.state === "Stalled";
+  return isStalled ? blockedBy(outcome) : outcome;
+}
+
+/** In order, before the account is read: each rule may rely on all earlier rules having found nothing. */
+export const beforeRead: readonly ((
+  snapshot: WithAccount,
   now: Instant,
-): AccountDeletionStep {
-  if (failure !== undefined) return { kind: "Failing", finding: failure };
-  const step = nextOfAttempt(attempt, snapshot, now);
-  if (step === undefined) return { kind: "Released", events: [] };
-  return step.kind === "Waiting" && step.state === "Stalled"
-    ? { kind: "Failing", finding: step }
-    : step;
-}
-
-/** In order: each rule may rely on all earlier rules having found nothing. */
-const beforeCleanUp: readonly ((
-  account: KnownAccount,
-  snapshot: AccountSnapshot,
-) => AccountDeletionStep | undefined)[] = [
+) => DeletionEnd | undefined)[] = [
+  heldUp,
+  nothingToUnbind,
+  consoleUnusable,
   managedByOther,
   deleteNotPossible,
-  notLookedUp,
-  gone,
-  mismatched,
 ];
 
-function nextWithAccount(
-  account: KnownAccount,
-  { snapshot, done }: AccountProgress,
-  failure: Waiting | undefined,
-  now: Instant,
-): AccountDeletionStep {
-  if (done.cleanedUp !== undefined)
-    return (
-      waitForLateSync(done.cleanedUp, snapshot, now) ??
-      (snapshot.answer?.detail === undefined
-        ? releasedAsGone(account)
-        : cleanedUp(done.cleanedUp, account, snapshot))
-    );
-  if (leavesOthers(snapshot) && toUnbind(snapshot, now).length === 0) return retained(account);
-  if (failure !== undefined) return { kind: "Failing", finding: failure };
-  return firstFinding(beforeCleanUp, account, snapshot) ?? cleanUp(account, snapshot, now);
+/** In order, after the account was read. */
+export const beforeCleanUp: readonly ((
+  snapshot: WithAccount & Answered,
+) => DeletionEnd | undefined)[] = [gone, mismatched];
+
+function nothingToUnbind(snapshot: WithAccount, now: Instant): Released | undefined {
+  const isNothing = leavesOthers(snapshot) && toUnbind(snapshot, now).length === 0;
+  return isNothing ? retained(snapshot.account) : undefined;
 }
 
 function retained(account: KnownAccount): Released {
   return released("Retained", `Left service account ${accountSummary(account)} as it is.`);
 }
 
-function managedByOther(
-  { saId }: KnownAccount,
-  snapshot: AccountSnapshot,
-): AccountDeletionStep | undefined {
+function managedByOther(snapshot: WithAccount): Released | undefined {
+  const { saId } = snapshot.account;
   return otherOwnerOf(saId, snapshot) === undefined
     ? undefined
     : released(
@@ -151,33 +129,57 @@ function managedByOther(
  * The policy is Delete, but the connection does not define the call. The deletion waits for a change, except in a
  * terminating namespace, where it gives up after a while.
  */
-function deleteNotPossible(
-  { saId }: KnownAccount,
-  snapshot: AccountSnapshot,
-): AccountDeletionStep | undefined {
-  const { connection, namespaceTerminating } = snapshot;
+function deleteNotPossible(snapshot: WithAccount): DeletionEnd | undefined {
+  const { account, connection, namespaceTerminating } = snapshot;
   const isPossible = accessToRevoke(connection)?.extraCalls.has("deleteServiceAccount");
   if (policyOf(snapshot) !== "Delete" || isPossible || leavesOthers(snapshot)) return undefined;
   const finding = stalled(
     ACCOUNT_REASON.deleteNotPossible,
-    `The console documents no call that deletes service account ${saId}. Set spec.extraCalls.deleteServiceAccount of the connection, or spec.deletionPolicy to Revoke or Retain.`,
+    `The console documents no call that deletes service account ${account.saId}. Set spec.extraCalls.deleteServiceAccount of the connection, or spec.deletionPolicy to Revoke or Retain.`,
     RECHECK_MS,
   );
-  return namespaceTerminating ? { kind: "Failing", finding } : finding;
-}
-
-function notLookedUp(
-  { saId }: KnownAccount,
-  { answer }: AccountSnapshot,
-): AccountDeletionStep | undefined {
-  return answer === undefined ? { kind: "GetAccount", saId } : undefined;
+  return namespaceTerminating ? blockedBy(finding) : finding;
 }
 
 /** A lagging replica of the console may not know a new account yet, so the cleanup calls are made anyway. */
-function gone(account: KnownAccount, snapshot: AccountSnapshot): AccountDeletionStep | undefined {
-  if (snapshot.answer?.detail !== undefined) return undefined;
+function gone(snapshot: WithAccount & Answered): Released | undefined {
+  const { account, answer } = snapshot;
   const isNamed = account.tpn !== undefined || policyOf(snapshot) === "Delete";
-  return isNamed ? undefined : releasedAsGone(account);
+  return answer.detail !== undefined || isNamed ? undefined : releasedAsGone(account);
+}
+
+/** An account that is not the object's own stays unchanged. */
+function mismatched(snapshot: WithAccount & Answered): Blocked | undefined {
+  if (snapshot.answer.detail === undefined) return undefined;
+  const { finding } = judgeAnswer(snapshot);
+  return finding && blockedBy(finding);
+}
+
+type CleanUpCall =
+  | { readonly kind: "DeleteAccount"; readonly saId: string }
+  | ({ readonly kind: "RevokePolicies" } & Revocation);
+
+/** The call that cleans up. */
+export function cleanUpCall(snapshot: WithAccount, now: Instant): CleanUpCall | Blocked {
+  const { saId, tpn, orgId } = snapshot.account;
+  const onlyOurs = leavesOthers(snapshot);
+  if (policyOf(snapshot) === "Delete" && !onlyOurs) return { kind: "DeleteAccount", saId };
+  if (tpn === undefined) return blockedBy(tpnUnknown(saId, "so its policies cannot be unbound"));
+  const only = onlyOurs ? { only: toUnbind(snapshot, now) } : {};
+  return { kind: "RevokePolicies", tpn, orgId, ...only };
+}
+
+/** After the call. */
+export function endAfter(
+  how: CleanUp,
+  snapshot: WithAccount & Answered,
+  now: Instant,
+): DeletionEnd {
+  const late = waitForLateSync(how, snapshot, now);
+  if (late !== undefined) return late;
+  return snapshot.answer.detail === undefined
+    ? releasedAsGone(snapshot.account)
+    : cleanedUp(how, snapshot);
 }
 
 /**
@@ -199,85 +201,12 @@ function waitForLateSync(
   );
 }
 
-/**
- * A call without a usable response that may still take effect. A time in the future is of a wrong clock: the start of the
- * deletion counts instead.
- */
-function lateSync(
-  { object }: AccountSnapshot,
-  now: Instant,
-): { readonly policyIds: readonly string[]; readonly leftMs: number } | undefined {
-  const { time, policyIds = [] } = object.status?.bindings?.unansweredSync ?? {};
-  const givenUp = parseInstant(time);
-  if (givenUp === undefined) return undefined;
-  const since = [givenUp, parseInstant(object.metadata.deletionTimestamp)].find(
-    (each) => each !== undefined && each <= now + CLOCK_TOLERANCE_MS,
-  );
-  const leftMs = since === undefined ? 0 : Math.min(since, now) + WATCH_MS - now;
-  return leftMs > 0 ? { policyIds, leftMs } : undefined;
-}
-
 function releasedAsGone({ saId }: KnownAccount): Released {
   return released("Released", `The console no longer has service account ${saId}.`);
 }
 
-/** An account that is not the object's own stays unchanged. */
-function mismatched(_: KnownAccount, snapshot: AccountSnapshot): AccountDeletionStep | undefined {
-  if (snapshot.answer?.detail === undefined) return undefined;
-  const finding = judgeAnswer(snapshot)?.finding;
-  return finding && { kind: "Failing", finding };
-}
-
-function cleanUp(
-  { saId, tpn, orgId }: KnownAccount,
-  snapshot: AccountSnapshot,
-  now: Instant,
-): AccountDeletionStep {
-  const onlyOurs = leavesOthers(snapshot);
-  if (policyOf(snapshot) === "Delete" && !onlyOurs) return { kind: "DeleteAccount", saId };
-  if (tpn === undefined)
-    return { kind: "Failing", finding: tpnUnknown(saId, "so its policies cannot be unbound") };
-  const only = onlyOurs ? { only: toUnbind(snapshot, now) } : {};
-  return { kind: "RevokePolicies", tpn, orgId, ...only };
-}
-
-/** Whether policies bound outside the operator stay bound. */
-function leavesOthers(snapshot: AccountSnapshot): boolean {
-  return policyOf(snapshot) === "Retain" || !mayManageImported(snapshot);
-}
-
-/** Policies that a deletion must unbind if it leaves the others. */
-function toUnbind(snapshot: AccountSnapshot, now: Instant): readonly string[] {
-  const late = lateSync(snapshot, now)?.policyIds ?? [];
-  const { policyIds = [], abandonedPolicyIds = [] } = snapshot.object.status?.bindings ?? {};
-  const kept = retainsPolicies(snapshot) ? [...policyIds, ...abandonedPolicyIds] : [];
-  return [...new Set([...boundByOperator(snapshot), ...late])].filter((id) => !kept.includes(id));
-}
-
-/** Policies that the operator bound and that the deletion must unbind. */
-function boundByOperator(snapshot: AccountSnapshot): readonly string[] {
-  if (retainsPolicies(snapshot)) return [];
-  const bindings = snapshot.object.status?.bindings ?? {};
-  const { policyIds = [], abandonedPolicyIds = [], unrevokedPolicyIds = [] } = bindings;
-  return [...new Set([...policyIds, ...abandonedPolicyIds, ...unrevokedPolicyIds])];
-}
-
-/** Whether the policy is Retain and the grant allows retaining policies. */
-function retainsPolicies(snapshot: AccountSnapshot): boolean {
-  const { connection, spec } = snapshot;
-  const rights = connection.ok ? connection.access.grant : connection.grant;
-  const mayRetain = rights?.retainPolicies ?? spec.connectionRef.kind === "Connection";
-  return mayRetain && policyOf(snapshot) === "Retain";
-}
-
-/** If the namespace may no longer manage an imported account, only policies that the operator bound are unbound. */
-function mayManageImported(snapshot: AccountSnapshot): boolean {
-  const { connection } = snapshot;
-  if (!isImported(snapshot)) return true;
-  return connection.ok && connection.access.grant.importServiceAccounts;
-}
-
-function cleanedUp(how: CleanUp, account: KnownAccount, snapshot: AccountSnapshot): Released {
+function cleanedUp(how: CleanUp, snapshot: WithAccount): Released {
+  const { account } = snapshot;
   const summary = accountSummary(account);
   switch (how) {
     case "RetainNotGranted":
@@ -306,22 +235,9 @@ function cleanedUp(how: CleanUp, account: KnownAccount, snapshot: AccountSnapsho
   }
 }
 
-/** Why the console cannot be called; `undefined` if it can. */
-function cannotCleanUp(snapshot: AccountSnapshot): Waiting | undefined {
-  if (accessToRevoke(snapshot.connection) === undefined) return connectionNotUsable(snapshot);
-  // An account that was never imported is not even read.
-  if (snapshot.account !== undefined || mayManageImported(snapshot)) return undefined;
-  const message = "The connection does not let this namespace manage imported service accounts.";
-  return stalled(ACCOUNT_REASON.notGranted, message);
-}
-
-function isImported({ account, spec }: AccountSnapshot): boolean {
-  return account === undefined ? spec.saId !== undefined : account.origin === "Imported";
-}
-
 /** After a failure: retries soon, until the time limit. */
-function retryOrGiveUp(
-  finding: Waiting,
+export function retryOrGiveUp(
+  { finding }: Blocked,
   snapshot: AccountSnapshot,
   now: Instant,
 ): Waiting | Released {

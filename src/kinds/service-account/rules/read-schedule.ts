@@ -5,7 +5,7 @@ import type { ConnectionLookup } from "../../../reconciler/context.ts";
 import { remainingMs } from "../../../util/agreed-time.ts";
 import { DAY, HOUR, type Instant, MINUTE, parseDuration, SECOND } from "../../../util/time.ts";
 import { consoleURLOf } from "./desired-account.ts";
-import type { AccountSnapshot, KnownAccount, ListTimes } from "./snapshot.ts";
+import type { AccountSnapshot, ListTimes, WithAccount } from "./snapshot.ts";
 
 /** Maximum share of the connection's rate limit for reading its accounts. */
 const POLL_SHARE = 0.2;
@@ -33,10 +33,11 @@ const SHORTEST_SETTLE_MS = 20 * SECOND;
 
 /**
  * True at the scheduled time; at once after a change or a request, and if the account was not found in this console
- * yet.
+ * yet. Once in a run.
  */
-export function isReadDue(account: KnownAccount, snapshot: AccountSnapshot, now: Instant): boolean {
-  const { object, request, state, keyRequests } = snapshot;
+export function isReadDue(snapshot: WithAccount, now: Instant): boolean {
+  const { account, object, request, state, keyRequests, lookTime } = snapshot;
+  if (lookTime !== undefined) return false;
   const { lastRead } = state;
   const consoleURL = consoleURLOf(snapshot);
   const isProven = account.consoleURL === consoleURL || lastRead?.finding !== undefined;
@@ -86,6 +87,21 @@ export function nextListTime(
   // A process that has just started does not know of earlier lists.
   if (recoveryTime === undefined || now >= recoveryTime + DAY) return undefined;
   return afterRecovery(recoveryTime, Math.min(state.listTime ?? 0, now));
+}
+
+/** Whether all accounts must be listed for the object now. Once in a run. */
+export function isListDue(snapshot: AccountSnapshot, now: Instant): boolean {
+  const dueTime = nextListTime(snapshot, now);
+  return snapshot.listTime === undefined && dueTime !== undefined && now >= dueTime;
+}
+
+/** Whether the list that is regular for the object's connection is due. Not in a run that has listed the accounts. */
+export function isConnectionListDue(
+  { listTimes, listTime, request }: AccountSnapshot,
+  now: Instant,
+): boolean {
+  if (listTimes === undefined || listTime !== undefined) return false;
+  return isAuditDue(listTimes, now, request !== undefined);
 }
 
 /** Whether all accounts of a connection must be listed, in the run of any object. A request brings the list forward. */

@@ -16,14 +16,13 @@ import { type Instant, SECOND } from "../../../util/time.ts";
 import { accessConditions } from "./access.ts";
 import { auditKeys, type KeyAudit } from "./audit.ts";
 import { auditConditions, auditEvents } from "./audit-report.ts";
-import { inUse, isFailing } from "./deletion.ts";
+import { inUse } from "./deletion.ts";
 import { consoleURLOf } from "./desired-account.ts";
-import { findingOf, standingOf } from "./next.ts";
 import { orphanedAccountEvents, orphanedAccounts } from "./orphaned-accounts.ts";
 import { nextListTime, nextReadTime, readTimeAfter } from "./read-schedule.ts";
+import { findingOf, readinessOf } from "./readiness.ts";
 import type {
   AccountOrigin,
-  AccountProgress,
   AccountRead,
   AccountSnapshot,
   AccountState,
@@ -33,16 +32,15 @@ import { type AccountStatus, accountStatusCodec } from "./status.ts";
 
 /** Status, readiness, events, and when to reconcile again. A failed run leaves a user's request open. */
 export function report(
-  progress: AccountProgress,
+  snapshot: AccountSnapshot,
   outcome: Outcome,
   at: ClockReading,
   before: AccountState = {},
 ): Report<AccountState> {
-  const { snapshot, done } = progress;
   const readiness = readinessAfter(snapshot, outcome);
   const audit = isDeleting(snapshot) ? undefined : auditKeys(snapshot, at.now);
   const state = {
-    ...stateAfter(progress, outcome, readiness, at, before),
+    ...stateAfter(snapshot, outcome, readiness, at, before),
     unnamed: audit?.unnamed,
   };
   const object = {
@@ -51,13 +49,15 @@ export function report(
     // A suspended object reports problems of its account too.
     suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
     isCleanupBlocked:
-      outcome.kind === "Failed" || !isDeleting(snapshot) ? undefined : isFailing(progress, at),
+      outcome.kind === "Failed" || !isDeleting(snapshot)
+        ? undefined
+        : snapshot.isCleanupBlocked === true,
     handledRequest: isOpen(outcome) ? undefined : snapshot.request,
   };
   return {
     objects: [object],
     events: [
-      ...eventsOf(done.became, snapshot),
+      ...eventsOf(snapshot),
       ...auditEvents(snapshot, audit),
       ...orphanedAccountEvents(snapshot, orphanedAccounts(snapshot, at.now)),
     ],
@@ -150,38 +150,37 @@ function readinessAfter(snapshot: AccountSnapshot, outcome: Outcome): Readiness 
   if (outcome.kind === "Failed") return findingOn(snapshot.object) ?? outcome.readiness;
   // Also for a suspended object: the objects that block its deletion rely on the reason.
   if (isDeleting(snapshot) && snapshot.users.length > 0) return inUse(snapshot);
-  return outcome.kind === "Waiting" ? outcome : standingOf(snapshot);
+  return outcome.kind === "Waiting" ? outcome : readinessOf(snapshot);
 }
 
 function stateAfter(
-  progress: AccountProgress,
+  snapshot: AccountSnapshot,
   outcome: Outcome,
   readiness: Readiness,
   at: ClockReading,
   before: AccountState,
 ): AccountState {
   if (outcome.kind === "Failed") return before;
-  const { snapshot } = progress;
   return {
-    lastRead: lastReadAfter(progress, readiness, at) ?? before.lastRead,
-    listTime: progress.done.listTime ?? before.listTime,
+    lastRead: lastReadAfter(snapshot, readiness, at) ?? before.lastRead,
+    listTime: snapshot.listTime ?? before.listTime,
     created: snapshot.object.status?.saId === undefined ? before.created : undefined,
     unreadableResponse: snapshot.attempt && snapshot.unreadableResponse,
   };
 }
 
 function lastReadAfter(
-  { snapshot, done }: AccountProgress,
+  snapshot: AccountSnapshot,
   { state }: Readiness,
   at: ClockReading,
 ): AccountRead | undefined {
-  if (done.lookTime === undefined) return undefined;
+  if (snapshot.lookTime === undefined) return undefined;
   const isHealthy = snapshot.account === undefined || state === "Ready";
   return {
     saId: snapshot.account?.saId,
     consoleURL: consoleURLOf(snapshot),
     generation: snapshot.object.metadata.generation ?? 0,
-    startTime: done.lookTime,
+    startTime: snapshot.lookTime,
     nextTime: readTimeAfter(snapshot, isHealthy, at),
     keyRequests: snapshot.keyRequests,
     finding: findingOf(snapshot),
@@ -210,7 +209,7 @@ function soonest(...delays: readonly (number | undefined)[]): number | undefined
 
 const verbs = { Created: "Create", Imported: "Import", Recovered: "Recover" } as const;
 
-function eventsOf(became: AccountOrigin | undefined, { object, account }: AccountSnapshot) {
+function eventsOf({ became, object, account }: AccountSnapshot) {
   if (became === undefined || account === undefined) return [];
   return [{ object, event: toEvent(became, verbs[became], noteOn(became, account)) }];
 }

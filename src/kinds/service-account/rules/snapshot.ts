@@ -1,16 +1,13 @@
-/** Data of a ServiceAccount's run: facts, possible actions, and results so far. */
+/** The data of a run over a ServiceAccount. */
 
 import type { ApiKey } from "../../../api/api-key.ts";
 import type { ServiceAccount, ServiceAccountSpec } from "../../../api/service-account.ts";
 import type { IamErrorCode } from "../../../console/errors.ts";
-import type {
-  IamServiceAccount,
-  IamServiceAccountDetail,
-  NewServiceAccount,
-} from "../../../console/model.ts";
+import type { IamServiceAccount, IamServiceAccountDetail } from "../../../console/model.ts";
 import type { ConnectionLookup } from "../../../reconciler/context.ts";
+import type { Effects, Ended } from "../../../reconciler/effects.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
-import type { KindTypes, Progress, ReadContext } from "../../../reconciler/run-context.ts";
+import type { KindTypes, ReadContext, RunContext } from "../../../reconciler/run-context.ts";
 import type { Marker } from "../../../resources/marker.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { AccountStatus, CreationAttempt } from "./status.ts";
@@ -19,14 +16,18 @@ export interface AccountKind extends KindTypes {
   readonly Object: ServiceAccount;
   readonly Spec: ServiceAccountSpec;
   readonly Snapshot: AccountSnapshot;
-  readonly Done: AccountDone;
-  readonly Action: AccountAction;
   readonly State: AccountState;
 }
 
-export type AccountProgress = Progress<AccountKind>;
+/** A run over a ServiceAccount, or a part of it. */
+export type AccountEffects<Result> = Effects<AccountKind, Result>;
+export type AccountEnded = Ended<AccountKind>;
 export type AccountReading = ReadContext<AccountKind>;
-export type AccountActionOf<Kind> = Extract<AccountAction, { readonly kind: Kind }>;
+export type AccountRun = RunContext<AccountKind>;
+
+export function ended(snapshot: AccountSnapshot, end: AccountEnded["end"]): AccountEnded {
+  return { progress: { snapshot, done: undefined }, end };
+}
 
 export interface AccountSnapshot {
   readonly object: ServiceAccount;
@@ -85,7 +86,22 @@ export interface AccountSnapshot {
    */
   readonly answer: { readonly detail: IamServiceAccountDetail | undefined } | undefined;
   readonly state: AccountState;
+  /** When this run read or created the account in the console: the time before the call. */
+  readonly lookTime?: Instant;
+  /** When this run listed the console's accounts: the time before the call. */
+  readonly listTime?: Instant;
+  /** How the account became known in this run. */
+  readonly became?: AccountOrigin;
+  /** Present if the run of a deletion ends because the cleanup fails. */
+  readonly isCleanupBlocked?: true;
 }
+
+export type WithAccount = AccountSnapshot & { readonly account: KnownAccount };
+export type WithAttempt = AccountSnapshot & { readonly attempt: CreationAttempt };
+export type Listed = AccountSnapshot & { readonly listing: AccountListing };
+export type Answered = AccountSnapshot & {
+  readonly answer: NonNullable<AccountSnapshot["answer"]>;
+};
 
 /** A console service account, as known to a ServiceAccount. */
 export interface KnownAccount {
@@ -146,34 +162,6 @@ export type AccountListing =
 
 export type AccountOrigin = "Created" | "Imported" | "Recovered";
 
-export type AccountAction =
-  /** listServiceAccounts. */
-  | { readonly kind: "ListAccounts" }
-  /** getServiceAccount. */
-  | { readonly kind: "GetAccount"; readonly saId: string }
-  /** Writes the intent before the call that must not be repeated. */
-  | { readonly kind: "RecordAttempt" }
-  /** Lists all accounts, unless the run of another object has just listed them. */
-  | { readonly kind: "AuditAccounts" }
-  /** createServiceAccount, once. */
-  | { readonly kind: "CreateAccount"; readonly account: NewServiceAccount }
-  | { readonly kind: "CloseAttempt" }
-  | {
-      readonly kind: "RecordAccount";
-      readonly because: AccountOrigin | "FinalizerMissing";
-      readonly account: KnownAccount;
-    }
-  /** Calls syncBindings with nothing to bind, or without the policies given. */
-  | {
-      readonly kind: "RevokePolicies";
-      readonly tpn: string;
-      readonly orgId: string;
-      /** Absent to unbind every policy, including policies bound outside the operator. */
-      readonly only?: readonly string[];
-    }
-  /** Makes a call that the connection defines. */
-  | { readonly kind: "DeleteAccount"; readonly saId: string };
-
 /** An account in the console whose description names an object, or, without descriptions, whose name is the object's. */
 export interface MarkedAccount {
   readonly saId: string;
@@ -194,23 +182,6 @@ export type CleanUp =
   | "RetainNotGranted"
   | "RevokeUnconfirmed"
   | "DeleteUnconfirmed";
-
-export interface AccountDone {
-  /** ID of the attempt that this run has recorded, so that its call can follow. */
-  readonly announced?: string;
-  /** When this run read or created the account in the console: the time before the call. */
-  readonly lookTime?: Instant;
-  /** When this run listed the console's accounts: the time before the call. */
-  readonly listTime?: Instant;
-  /** Whether this run has handled the regular list of the connection. */
-  readonly audited?: boolean;
-  /** How the account became known. */
-  readonly became?: AccountOrigin;
-  /** Error of a console call during a deletion. */
-  readonly failure?: Waiting;
-  /** Result of the deletion in the console. */
-  readonly cleanedUp?: CleanUp;
-}
 
 /**
  * By keyId: when the key was first seen without an ApiKey that names it, and what its description shows about its

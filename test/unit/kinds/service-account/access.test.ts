@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { accessConditions } from "../../../../src/kinds/service-account/rules/access.ts";
-import { standingOf } from "../../../../src/kinds/service-account/rules/next.ts";
+import { readinessOf } from "../../../../src/kinds/service-account/rules/readiness.ts";
 import { account, serviceAccount, snapshotOf } from "./objects.ts";
 
 const revoked = (bindings: object | undefined, access: "Granted" | "Revoked" = "Revoked") => {
@@ -50,7 +50,7 @@ test.each([
   ["a call may still take effect", unanswered, REVOKED, "intervals until 2026-01-01T00:10:00Z"],
 ])("a revoked account stays Ready and says so: %s", (_, bindings, reason, message) => {
   const snapshot = revoked(bindings && { policyCount: 0, ...bindings });
-  const readiness = standingOf(snapshot);
+  const readiness = readinessOf(snapshot);
   expect(readiness).toMatchObject({ state: "Ready", reason });
   expect(readiness.message).toContain(message);
   expect(readiness.message).toContain("a leaked key of the account then works again");
@@ -66,13 +66,13 @@ test.each([
 
 test("an account with access is Created, whatever is bound", () => {
   const snapshot = revoked({ policyCount: 0 }, "Granted");
-  expect(standingOf(snapshot)).toMatchObject({ state: "Ready", reason: "Created" });
+  expect(readinessOf(snapshot)).toMatchObject({ state: "Ready", reason: "Created" });
   expect(accessConditions(snapshot)).toEqual([{ type: "AccessRevoked" }]);
 });
 
 test("a revoked account that is not in order says so first", () => {
   const snapshot = { ...revoked({ policyCount: 2 }), account: { ...account, state: "locked" } };
-  expect(standingOf(snapshot)).toMatchObject({ reason: "ServiceAccountNotActive" });
+  expect(readinessOf(snapshot)).toMatchObject({ reason: "ServiceAccountNotActive" });
 });
 
 test("nothing is said about the access of an account that is not known yet", () => {

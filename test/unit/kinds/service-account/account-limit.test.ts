@@ -1,9 +1,8 @@
 /** maxServiceAccounts counts accounts, not objects. */
 import { expect, test } from "vitest";
-import { next } from "../../../../src/kinds/service-account/rules/next.ts";
 import type { AccountListing } from "../../../../src/kinds/service-account/rules/snapshot.ts";
 import { describeAccount } from "../../../../src/resources/marker.ts";
-import { access, at, snapshotOf } from "./objects.ts";
+import { access, play } from "./objects.ts";
 
 const created = (namespace: string, index: number) => ({
   saId: `sa-${index}`,
@@ -21,8 +20,7 @@ const limit = (maxServiceAccounts?: number) => ({
 });
 
 function stepOf(listing: AccountListing, maxServiceAccounts?: number, unmarkedBefore = 0) {
-  const snapshot = snapshotOf({ listing, ...limit(maxServiceAccounts), unmarkedBefore });
-  return next({ snapshot, done: {} }, at);
+  return play({ listing, ...limit(maxServiceAccounts), unmarkedBefore }).step;
 }
 const listed = (accounts = three) => ({ ok: true, accounts }) as const;
 
@@ -51,10 +49,7 @@ test("accounts of the same namespace in another cluster do not count, but those 
     description: describeAccount("", { namespace: "team-a", name: "x" }, `a-${index}`, "blue"),
   }));
   const stepIn = (clusterName: string | undefined, accounts: typeof three) =>
-    next(
-      { snapshot: snapshotOf({ listing: listed(accounts), ...limit(3), clusterName }), done: {} },
-      at,
-    );
+    play({ listing: listed(accounts), ...limit(3), clusterName }).step;
   expect(stepIn("green", ofBlue)).toEqual({ kind: "RecordAttempt" });
   expect(stepIn(undefined, ofBlue)).toEqual({ kind: "RecordAttempt" });
   expect(stepIn("blue", ofBlue)).toMatchObject({ reason: "TooManyServiceAccounts" });

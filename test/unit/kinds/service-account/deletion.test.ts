@@ -1,17 +1,14 @@
 import { describe, expect, test } from "vitest";
+import { IamError } from "../../../../src/console/errors.ts";
 import { NO_RIGHTS } from "../../../../src/kinds/connection/rules/effective-grant.ts";
 import {
+  type CleanUp,
+  endAfter,
   inUse,
-  nextOfDeletion,
-  policyOf,
   SUPERSEDED_KEYS,
 } from "../../../../src/kinds/service-account/rules/deletion.ts";
-import type {
-  AccountAction,
-  AccountDone,
-  AccountSnapshot,
-} from "../../../../src/kinds/service-account/rules/snapshot.ts";
-import type { Released, Waiting } from "../../../../src/reconciler/rules/outcome.ts";
+import type { AccountSnapshot } from "../../../../src/kinds/service-account/rules/snapshot.ts";
+import { policyOf } from "../../../../src/kinds/service-account/rules/unbinding.ts";
 import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
 import { DAY, MINUTE, toIso8601 } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
@@ -19,19 +16,20 @@ import {
   access,
   account,
   accountName,
-  at,
   claimOf,
   deleted,
   type Given,
   NOW,
+  play,
   serviceAccount,
   snapshotOf,
 } from "./objects.ts";
 
 const attempt = { id: "a-1", startTime: NOW - 60_000, name: accountName, described: undefined };
 const young = { ...attempt, startTime: NOW - 5_000 };
-const failure = reconciling("Unavailable", "down");
-const unanswered: AccountDone = { failure };
+const failure = reconciling("Unavailable", "A call to the console failed: down.");
+const down = new IamError("Unavailable", "down", { operation: "getServiceAccount" });
+const unanswered: Given = { answers: { ListAccounts: down, GetAccount: down } };
 const none: AccountSnapshot["listing"] = { ok: true, accounts: [] };
 const unclear: AccountSnapshot["listing"] = {
   ok: true,
@@ -40,18 +38,18 @@ const unclear: AccountSnapshot["listing"] = {
 const deleting = { ...access, extraCalls: new Set(["deleteServiceAccount"] as const) };
 const imported = { ...account, origin: "Imported" } as const;
 
-function stepOf({ spec, done = {}, ...seen }: Given, now = NOW) {
-  return nextOfDeletion(
-    { snapshot: snapshotOf({ object: deleted, ...seen }, spec), done },
-    { ...at, now },
-  );
+function stepOf(given: Given, now = NOW) {
+  return play({ object: deleted, ...given }, now).step;
 }
 
-/** `GetAccount`, `Waiting InUse`, `Released Retained`. */
-function toText(step: AccountAction | Waiting | Released): string {
-  if (step.kind === "Waiting") return `Waiting ${step.reason}`;
-  if (step.kind !== "Released") return step.kind;
-  return ["Released", ...step.events.map(({ reason }) => reason)].join(" ");
+/** `GetAccount`, `Waiting InUse`, `Released Retained`; with how the account became known. */
+function toText(given: Given, now = NOW): string {
+  const { step, known } = play({ object: deleted, ...given }, now);
+  const { kind, reason, events = [] } = step as Record<string, unknown>;
+  const became = known.became === undefined ? [] : [`${known.became},`];
+  if (kind === "Waiting") return [...became, kind, reason].join(" ");
+  const reasons = (events as readonly { reason: string }[]).map((event) => event.reason);
+  return [...became, kind, ...reasons].join(" ");
 }
 
 const users = ["ApiKey ci-bot"];
@@ -84,11 +82,11 @@ test.each<[string, Given, string]>([
     "Waiting AccountUnknown",
   ],
   ["an account that may be its own is named", { listing: unclear }, "Released CleanupIncomplete"],
-  ["an object that may have an account waits", { done: unanswered }, "Waiting Unavailable"],
-  ["users come before that", { users, done: unanswered }, "Waiting InUse"],
-  ["so does suspension", { ...suspended, done: unanswered }, "Waiting Suspended"],
-  ["an account to retain needs no answer", { ...retained, done: unanswered }, "Released"],
-  ["nor does one to import", { spec: { saId: "sa-1" }, done: unanswered }, "Released"],
+  ["an object that may have an account waits", unanswered, "Waiting Unavailable"],
+  ["users come before that", { users, ...unanswered }, "Waiting InUse"],
+  ["so does suspension", { ...suspended, ...unanswered }, "Waiting Suspended"],
+  ["an account to retain needs no answer", { ...retained, ...unanswered }, "Released"],
+  ["nor does one to import", { spec: { saId: "sa-1" }, ...unanswered }, "Released"],
   ["users come first", { users, account }, "Waiting InUse"],
   ["suspension holds a deletion", { ...suspended, account }, "Waiting Suspended"],
   ["even one without a call", { ...suspended, listing: none }, "Waiting Suspended"],
@@ -99,17 +97,21 @@ test.each<[string, Given, string]>([
   ["even without a resource name", { ...nameless, ...deletedToo }, "DeleteAccount"],
   ["without a resource name there is nothing to unbind", nameless, "Released Released"],
   ["an account that exists is not gone without a resource name", tpnless, "Waiting TpnUnknown"],
-  ["it does not stay", { ...unknown, done: { cleanedUp: "Revoked" } }, "Released Released"],
+  ["it does not stay", { ...unknown, answers: { RevokePolicies: "Revoked" } }, "Released Released"],
   ["another account than the object's is left alone", another, "Waiting ServiceAccountMismatch"],
   ["an account of another object is left as it is", claimed, "Released Released"],
   ["an open attempt is looked into first", { attempt }, "ListAccounts"],
   ["but not before its call has timed out", { attempt: young }, "Waiting CreateOutcomeUnknown"],
-  ["its account is recorded even if another object names it", leftToOther, "RecordAccount"],
-  ["or waits for the console", { attempt, done: unanswered }, "Waiting Unavailable"],
+  [
+    "its account is recorded even if another object names it",
+    leftToOther,
+    "Recovered, Released Released",
+  ],
+  ["or waits for the console", { attempt, ...unanswered }, "Waiting Unavailable"],
   ["even to retain", { ...retained, attempt }, "ListAccounts"],
   ["an attempt that has created nothing leaves nothing", { attempt, listing: none }, "Released"],
   ["an attempt that cannot be explained", unlisted, "Waiting CreateOutcomeUnknown"],
-])("%s", (_, given, step) => expect(toText(stepOf(given))).toBe(step));
+])("%s", (_, given, step) => expect(toText(given)).toBe(step));
 
 test.each([
   ["a created account is revoked by default", {}, account, "Revoke"],
@@ -188,19 +190,19 @@ describe("policies that the namespace has no right to leave bound", () => {
   });
 
   test("do not end an attempt before its call has timed out", () => {
-    expect(toText(stepOf({ attempt: young, ...ungranted }))).toBe("Waiting CreateOutcomeUnknown");
+    expect(toText({ attempt: young, ...ungranted })).toBe("Waiting CreateOutcomeUnknown");
   });
 
   test("are named when the account is left", () => {
     const seen = { account, answer, object: bound, ...granted({ retainPolicies: false }) };
-    const step = stepOf({ ...seen, spec: retain, done: { cleanedUp: "RetainNotGranted" } });
+    const step = stepOf({ ...seen, spec: retain, answers: { RevokePolicies: "RetainNotGranted" } });
     expect(step).toMatchObject({ kind: "Released", events: [{ type: "Warning" }] });
     expect(JSON.stringify(step)).toContain("p1, p2, p3 were unbound");
   });
 });
 
 describe("a syncBindings call that may still take effect", () => {
-  const stepAt = (ms: number, given: Given = {}, deletedAgo = MINUTE) => {
+  const seenAt = (ms: number, given: Given = {}, deletedAgo = MINUTE): Given => {
     const policyIds = ["pol-late", "pol-kept", "pol-abandoned"];
     const bindings = {
       policyIds: ["pol-kept"],
@@ -211,19 +213,21 @@ describe("a syncBindings call that may still take effect", () => {
     const metadata = { ...deleted.metadata, deletionTimestamp };
     const object = { ...deleted, metadata, status: { saId: "sa-1", bindings } };
     const answer = { detail: { saId: "sa-1", orgId: "org-1", keyIds: [] } } as const;
-    return stepOf({ account, answer, object, ...given });
+    return { account, answer, object, ...given };
   };
+  const cleanedUp = (how: CleanUp) => ({ answers: { RevokePolicies: how, DeleteAccount: how } });
 
-  test.each<[string, number, NonNullable<AccountDone["cleanedUp"]>, string]>([
+  test.each<[string, number, CleanUp, string, Given?]>([
     ["holds the object", 9 * MINUTE, "Revoked", "Waiting WaitingForLateCall"],
     ["does so if no read shows anything", 0, "RevokeUnconfirmed", "Waiting WaitingForLateCall"],
     ["has a time that is not in the future", -DAY, "Revoked", "Waiting WaitingForLateCall"],
-    ["needs an account", 0, "Deleted", "Released Deleted"],
+    ["needs an account", 0, "Deleted", "Released Deleted", deletedToo],
     ["is unlikely after ten minutes", 10 * MINUTE, "Revoked", "Released Revoked"],
-  ])("%s", (_, ms, cleanedUp, step) => {
-    const found = stepAt(ms, { done: { cleanedUp } });
-    expect(toText(found)).toBe(step);
-    if (found.kind === "Waiting") expect(found.afterMs).toBeLessThanOrEqual(MINUTE / 2);
+  ])("%s", (_, ms, how, text, given) => {
+    const seen = seenAt(ms, { ...given, ...cleanedUp(how) });
+    expect(toText(seen)).toBe(text);
+    const { afterMs = 0 } = stepOf(seen);
+    expect(afterMs).toBeLessThanOrEqual(MINUTE / 2);
   });
 
   test.each([
@@ -235,33 +239,45 @@ describe("a syncBindings call that may still take effect", () => {
       30_000,
     ],
   ])("is waited for until %s", (_, ms, end, afterMs) => {
-    const found = stepAt(ms, { done: { cleanedUp: "Revoked" } });
-    expect(found).toMatchObject({
+    expect(stepOf(seenAt(ms, cleanedUp("Revoked")))).toMatchObject({
       afterMs,
       message: expect.stringContaining(`ends at ${toIso8601(end)}`),
     });
   });
 
   test("is waited for no longer than that, whatever its time", () => {
-    const done = { cleanedUp: "Revoked" } as const;
-    expect(toText(stepAt(-DAY, { done }, 9 * MINUTE))).toBe("Waiting WaitingForLateCall");
-    expect(toText(stepAt(-DAY, { done }, 10 * MINUTE))).toBe("Released Revoked");
-    expect(toText(stepAt(-DAY, { done }, -DAY))).toBe("Released Revoked");
+    const revoked = cleanedUp("Revoked");
+    expect(toText(seenAt(-DAY, revoked, 9 * MINUTE))).toBe("Waiting WaitingForLateCall");
+    expect(toText(seenAt(-DAY, revoked, 10 * MINUTE))).toBe("Released Revoked");
+    expect(toText(seenAt(-DAY, revoked, -DAY))).toBe("Released Revoked");
   });
 
   test("is waited for although policies are retained, and only what was withdrawn goes", () => {
     const grant = { ...access.grant, retainPolicies: true };
     const retain = { ...retained, connection: { ok: true, access: { ...access, grant } } } as const;
-    expect(stepAt(MINUTE, retain)).toMatchObject({ kind: "RevokePolicies", only: ["pol-late"] });
-    const done = { cleanedUp: "RetainNotGranted" } as const;
-    expect(toText(stepAt(MINUTE, { ...retain, done }))).toBe("Waiting WaitingForLateCall");
-    expect(toText(stepAt(11 * MINUTE, retain))).toBe("Released Retained");
-    expect(toText(stepAt(11 * MINUTE, { ...retain, done }))).toBe("Released Retained");
+    const only = { kind: "RevokePolicies", only: ["pol-late"] };
+    expect(stepOf(seenAt(MINUTE, retain))).toMatchObject(only);
+    const done = { ...retain, ...cleanedUp("RetainNotGranted") };
+    expect(toText(seenAt(MINUTE, done))).toBe("Waiting WaitingForLateCall");
+    expect(toText(seenAt(11 * MINUTE, retain))).toBe("Released Retained");
+    const { known } = play(seenAt(MINUTE, retain));
+    const end = endAfter("RetainNotGranted", known as never, NOW + 10 * MINUTE);
+    expect(end).toMatchObject({ kind: "Released", events: [{ reason: "Retained" }] });
   });
 });
 
+test.each<[string, Given, boolean]>([
+  ["by a console that does not answer", { account, ...unanswered }, true],
+  ["by an account that is not its own", another, true],
+  ["not by objects that use the account", { account, users, ...unanswered }, false],
+  ["not by a call that may still take effect", { attempt: young }, false],
+])("a cleanup is blocked %s", (_, given, isBlocked) => {
+  const { known } = play({ object: deleted, ...given });
+  expect(known.isCleanupBlocked === true).toBe(isBlocked);
+});
+
 const GIVE_UP_AFTER_MS = 10 * MINUTE;
-const failing = { done: unanswered, object: blockedSince(deleted, NOW) };
+const failing = { ...unanswered, object: blockedSince(deleted, NOW) };
 
 test("what an object without a known account may have had is given up as well", () => {
   expect(stepOf(failing, NOW + GIVE_UP_AFTER_MS)).toMatchObject({
@@ -269,7 +285,7 @@ test("what an object without a known account may have had is given up as well", 
       {
         type: "Warning",
         reason: "CleanupIncomplete",
-        note: "Gave up cleaning up in the console and left the account of ServiceAccount team-a/ci-bot, if any: its status does not name it. Last reason: down",
+        note: "Gave up cleaning up in the console and left the account of ServiceAccount team-a/ci-bot, if any: its status does not name it. Last reason: A call to the console failed: down.",
       },
     ],
   });
@@ -281,7 +297,7 @@ test.each([
 ])("an account that cannot be deleted is given up if the namespace ends: %s", (ends, step) => {
   const seen = { account, object: failing.object, namespaceTerminating: ends };
   const given = { ...seen, spec: { deletionPolicy: "Delete" } };
-  expect(toText(stepOf(given, NOW + GIVE_UP_AFTER_MS))).toBe(step);
+  expect(toText(given, NOW + GIVE_UP_AFTER_MS)).toBe(step);
 });
 
 test.each<[string, Given, string]>([
@@ -294,7 +310,7 @@ test.each<[string, Given, string]>([
   ],
 ])("a deletion is not held forever by %s", (_, given, step) => {
   const blocked = { ...given, object: failing.object };
-  expect(toText(stepOf(blocked, NOW + GIVE_UP_AFTER_MS))).toBe(step);
+  expect(toText(blocked, NOW + GIVE_UP_AFTER_MS)).toBe(step);
 });
 
 test.each([
@@ -328,7 +344,7 @@ test("a deletion that waits does not forget that the account is gone", () => {
 test("a failing clean-up is given up after ten minutes, and says what is left", () => {
   const given = { ...failing, account };
   expect(stepOf(given)).toEqual({ ...failure, afterMs: 30_000 });
-  expect(stepOf({ done: unanswered, account })).toEqual({ ...failure, afterMs: 30_000 });
+  expect(stepOf({ ...unanswered, account })).toEqual({ ...failure, afterMs: 30_000 });
   const almost = NOW + GIVE_UP_AFTER_MS - 1_000;
   expect(stepOf(given, almost)).toMatchObject({ afterMs: 1_000 });
   expect(stepOf(given, NOW + GIVE_UP_AFTER_MS)).toEqual({
@@ -338,7 +354,7 @@ test("a failing clean-up is given up after ten minutes, and says what is left", 
         type: "Warning",
         reason: "CleanupIncomplete",
         action: "Delete",
-        note: "Gave up cleaning up in the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), keys when last listed: sak_1, with its policies. Last reason: down",
+        note: "Gave up cleaning up in the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), keys when last listed: sak_1, with its policies. Last reason: A call to the console failed: down.",
       },
     ],
   });

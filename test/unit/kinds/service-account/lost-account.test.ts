@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import type { IamServiceAccount } from "../../../../src/console/model.ts";
-import { nextOfLostAccount } from "../../../../src/kinds/service-account/rules/lost-account.ts";
+import {
+  findCreated,
+  findImported,
+  leftToOwner,
+} from "../../../../src/kinds/service-account/rules/lost-account.ts";
 import type { AccountSnapshot } from "../../../../src/kinds/service-account/rules/snapshot.ts";
 import { attemptId, describeAccount } from "../../../../src/resources/marker.ts";
 import {
@@ -9,6 +13,7 @@ import {
   claimOf,
   deleted,
   key,
+  play,
   serviceAccount,
   snapshotOf,
 } from "./objects.ts";
@@ -29,18 +34,12 @@ const importer = serviceAccount({
 });
 const taken = { otherClaims: new Map([["sa-1", [claimOf(importer)]]]) };
 
-function find(seen: Partial<AccountSnapshot>, spec: object = {}) {
-  return nextOfLostAccount(
-    snapshotOf({ object: deleted, ...seen }, { projectId: "prj-1", ...spec }),
-  );
-}
+const lost = (seen: Partial<AccountSnapshot>, spec: object = {}) =>
+  snapshotOf({ object: deleted, ...seen }, { projectId: "prj-1", ...spec });
 
 function recorded(because: "Recovered" | "Imported", origin: "Created" | "Imported") {
   const account = expect.objectContaining({ saId: "sa-1", tpn, origin });
-  return {
-    kind: "Next",
-    action: expect.objectContaining({ kind: "RecordAccount", because, account }),
-  };
+  return { kind: "Found", because, account };
 }
 
 const own = (saId: string) => listed(saId, { description: ours, tpn });
@@ -56,13 +55,13 @@ test.each<[string, readonly IamServiceAccount[], unknown, Partial<AccountSnapsho
   ["one without a description that another object has", [listed("sa-1")], nothing, taken],
   ["two of its own", [own("sa-1"), own("sa-2")], unclear("sa-1", "sa-2")],
 ])("the list has %s", (_, accounts, found, others) => {
-  expect(find({ listing: { ok: true, accounts }, ...others })).toEqual(found);
+  expect(findCreated({ ...lost(others ?? {}), listing: { ok: true, accounts } })).toEqual(found);
 });
 
-test("a console that does not answer has not said that there is none", () => {
-  expect(find({})).toMatchObject({ kind: "Next", action: { kind: "ListAccounts" } });
-  expect(find({ listing: { ok: false, code: "PermissionDenied" } })).toMatchObject({
-    kind: "Unknown",
+test("a list that cannot be read has not said that there is none", () => {
+  const listing = { ok: false, code: "PermissionDenied" } as const;
+  expect(findCreated({ ...lost({}), listing })).toMatchObject({
+    kind: "Blocked",
     finding: {
       reason: "AccountUnknown",
       message: expect.stringContaining("set spec.deletionPolicy: Retain to end the deletion"),
@@ -70,22 +69,21 @@ test("a console that does not answer has not said that there is none", () => {
   });
 });
 
-const answered = (detail?: IamServiceAccount): Partial<AccountSnapshot> => ({
-  answer: { detail: detail && { ...detail, keyIds: [] } },
+const inOrg = (orgId: string) => listed("sa-1", { tpn, orgId, projectId: "prj-1" });
+
+test.each<[string, IamServiceAccount | undefined, unknown]>([
+  ["is known by the id in the spec", inOrg("org-1"), recorded("Imported", "Imported")],
+  ["is none if the console knows none", undefined, nothing],
+  ["is none if it belongs to another organization", inOrg("org-2"), nothing],
+])("an imported account %s", (_, detail, found) => {
+  const answer = { detail: detail && { ...detail, keyIds: [] } };
+  expect(findImported({ ...lost({}, { saId: "sa-1" }), answer })).toEqual(found);
 });
 
-const inOrg = (orgId: string) => answered(listed("sa-1", { tpn, orgId, projectId: "prj-1" }));
-
-test.each<[string, Partial<AccountSnapshot>, unknown]>([
-  [
-    "is asked for by the id in the spec",
-    {},
-    { kind: "Next", action: { kind: "GetAccount", saId: "sa-1" } },
-  ],
-  ["is known by the id in the spec", inOrg("org-1"), recorded("Imported", "Imported")],
-  ["is none if the console knows none", answered(), nothing],
-  ["is none if it belongs to another organization", inOrg("org-2"), nothing],
-  ["is none if another object has it", { ...inOrg("org-1"), ...taken }, nothing],
-])("an imported account %s", (_, seen, found) => {
-  expect(find(seen, { saId: "sa-1" })).toEqual(found);
+test("an imported account that another object has is left to it", () => {
+  const imports = { saId: "sa-1" };
+  expect(leftToOwner("sa-1", lost(taken, imports))).toEqual(nothing);
+  expect(play({ object: deleted, spec: imports, ...taken }).step.kind).toBe("Released");
+  const asked = { kind: "GetAccount", saId: "sa-1" };
+  expect(play({ object: deleted, spec: imports }).step).toEqual(asked);
 });

@@ -6,12 +6,16 @@ import {
   serviceAccountKind,
 } from "../../../../src/api/service-account.ts";
 import { ALL_RIGHTS } from "../../../../src/kinds/connection/rules/effective-grant.ts";
+import { reconcileDeletion } from "../../../../src/kinds/service-account/deletion.ts";
+import { createAccountEffects } from "../../../../src/kinds/service-account/effects/effects.ts";
+import { MarkedAccounts } from "../../../../src/kinds/service-account/marked-accounts.ts";
+import { accountAfter } from "../../../../src/kinds/service-account/rules/account.ts";
 import type {
-  AccountDone,
   AccountSnapshot,
   Claim,
   KnownAccount,
 } from "../../../../src/kinds/service-account/rules/snapshot.ts";
+import { reconcileAccount } from "../../../../src/kinds/service-account/run.ts";
 import type { ConnectionAccess } from "../../../../src/reconciler/context.ts";
 import { connectionSpec } from "../connection/specs.ts";
 
@@ -117,13 +121,53 @@ export function snapshotOf(
   };
 }
 
-/** A snapshot as a table tells it, and what its run has done. */
-export interface Given extends Partial<Omit<AccountSnapshot, "spec">> {
-  readonly spec?: object;
-  readonly done?: AccountDone;
-}
-
 /** The object is being deleted. */
 export const deleted = serviceAccount({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
 
 export const at = { now: NOW, monotonic: 0, fraction: 0.5 };
+
+/** A snapshot as a table tells it, and the answers that its run gets. */
+export interface Given extends Partial<Omit<AccountSnapshot, "spec" | "answer" | "listing">> {
+  readonly spec?: object;
+  /** Of getServiceAccount. */
+  readonly answer?: AccountSnapshot["answer"];
+  /** Of listServiceAccounts. */
+  readonly listing?: AccountSnapshot["listing"];
+  /** Of effects: a value, or what the run knows afterwards. */
+  readonly answers?: Readonly<Record<string, unknown>>;
+}
+
+interface Step {
+  readonly kind: string;
+  readonly [input: string]: unknown;
+}
+
+/** The first effect of a run for which it gets no answer, or its end; and what the run knows then. */
+export function play(
+  { spec, answer, listing, answers, ...seen }: Given,
+  now = NOW,
+): { readonly step: Step; readonly known: AccountSnapshot } {
+  const marked = new MarkedAccounts(() => undefined);
+  const effects = { ...createAccountEffects(marked), readNow: () => ({ ...at, now }) };
+  const start = snapshotOf(seen, spec);
+  const isDeleting = start.object.metadata.deletionTimestamp !== undefined;
+  const run = isDeleting ? reconcileDeletion(start, effects) : reconcileAccount(start, effects);
+  const script: Readonly<Record<string, unknown>> = {
+    ...(listing && { ListAccounts: { listing, listTime: now } }),
+    ...(answer && {
+      GetAccount: (known: AccountSnapshot) => {
+        const account = accountAfter(known, answer);
+        return { answer, account, lookTime: now };
+      },
+    }),
+    ...answers,
+  };
+  let next = run.next();
+  while (!next.done && next.value.does.kind in script) {
+    const said = script[next.value.does.kind];
+    next = run.next(said instanceof Function ? said(next.value.known.snapshot) : said);
+  }
+  if (next.done) return { step: { ...next.value.end }, known: next.value.progress.snapshot };
+  const { does, input, known } = next.value;
+  return { step: { kind: does.kind, ...(input as object) }, known: known.snapshot };
+}

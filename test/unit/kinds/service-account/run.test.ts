@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
+import { IamError } from "../../../../src/console/errors.ts";
 import type { IamServiceAccount } from "../../../../src/console/model.ts";
 import { judgeAnswer } from "../../../../src/kinds/service-account/rules/account.ts";
-import { next } from "../../../../src/kinds/service-account/rules/next.ts";
-import type { AccountAction } from "../../../../src/kinds/service-account/rules/snapshot.ts";
-import type { Settled, Waiting } from "../../../../src/reconciler/rules/outcome.ts";
+import type { AccountSnapshot } from "../../../../src/kinds/service-account/rules/snapshot.ts";
 import { stalled } from "../../../../src/reconciler/rules/waiting.ts";
 import { attemptId, describeAccount } from "../../../../src/resources/marker.ts";
 import { DAY } from "../../../../src/util/time.ts";
@@ -12,11 +11,11 @@ import {
   access,
   account,
   accountName,
-  at,
   claimOf,
   type Given,
   key,
   NOW,
+  play,
   serviceAccount,
   snapshotOf,
 } from "./objects.ts";
@@ -48,22 +47,17 @@ const elsewhere = "https://fake.example.com";
 
 type Case = [string, Given, string];
 
-function stepOf({ spec, done = {}, ...seen }: Given) {
-  return next({ snapshot: snapshotOf(seen, spec), done }, at);
+function stepOf(given: Given) {
+  return play(given).step;
 }
 
-/** `GetAccount sa-1`, `RecordAccount Imported`, `Stalled AccountExists`. */
-function toText(step: AccountAction | Waiting | Settled): string {
-  switch (step.kind) {
-    case "GetAccount":
-      return `GetAccount ${step.saId}`;
-    case "RecordAccount":
-      return `RecordAccount ${step.because}`;
-    case "Waiting":
-      return `${step.state} ${step.reason}`;
-    default:
-      return step.kind;
-  }
+/** `GetAccount sa-1`, `Imported, Settled`, `Stalled AccountExists`. */
+function toText(given: Given): string {
+  const { step, known } = play(given);
+  const { kind, saId, state, reason } = step;
+  const became = known.became === undefined ? "" : `${known.became}, `;
+  if (kind === "Waiting") return `${became}${state} ${reason}`;
+  return `${became}${kind}${kind === "GetAccount" ? ` ${saId}` : ""}`;
 }
 
 const created = (id: string) => ({ created: { attempt: id, account: { saId: "sa-1" } } });
@@ -80,9 +74,26 @@ const listAfter = (minutes: number, listTime?: number) => ({
 });
 const fake = { ...account, consoleURL: elsewhere };
 const another = { ...account, saId: "sa-2" };
-const answered = { lookTime: NOW };
-const listedNow = { listTime: NOW };
 const overdue = { ...idle, listTimes: { creationTime: 0, listTime: 0 } };
+
+const listed = (changes: Partial<IamServiceAccount> = {}): IamServiceAccount => ({
+  saId: "sa-1",
+  tpn: "tpn:r1:org-1:prj-1:sa/sa-1",
+  orgId: "org-1",
+  projectId: "prj-1",
+  name: accountName,
+  status: "active",
+  ...changes,
+});
+const listing = (...changes: Partial<IamServiceAccount>[]) => ({
+  listing: { ok: true, accounts: changes.map(listed) } as const,
+});
+const unlisted = { listing: { ok: false, code: "MalformedResponse" } } as const;
+const answer = (detail: Partial<IamServiceAccount> | undefined): Given => ({
+  answer: { detail: detail && { ...listed(detail), keyIds: ["sak_1"] } },
+});
+/** The account is known, and is read in this run. */
+const looked = (detail?: Partial<IamServiceAccount>) => ({ account, ...answer(detail) });
 
 test.each<Case>([
   ["a new object is looked for by name", {}, "ListAccounts"],
@@ -92,7 +103,7 @@ test.each<Case>([
   [
     "a response is not asked for again",
     { attempt, state: created(attempt.id) },
-    "RecordAccount Created",
+    "Created, GetAccount sa-1",
   ],
   [
     "an account of another console that this one does not have is not read again at once",
@@ -104,7 +115,7 @@ test.each<Case>([
   ["an idle run asks nothing", idle, "Settled"],
   ["a changed spec reads again", { ...idle, object: changed }, "GetAccount sa-1"],
   ["a request reads again", { ...idle, request: "now" }, "GetAccount sa-1"],
-  ["a request is met by one read", { ...idle, request: "now", done: answered }, "Settled"],
+  ["a request is met by one read", { ...idle, request: "now", ...looked({}) }, "Settled"],
   ["the time comes to read again", read({ nextTime: NOW }), "GetAccount sa-1"],
   ["an account found at another console is read", { account: fake, state }, "GetAccount sa-1"],
   ["so is one read at another console", read({ consoleURL: elsewhere }), "GetAccount sa-1"],
@@ -146,60 +157,45 @@ test.each<Case>([
   ["not listed a day after a creation was closed", listAfter(25 * 60), "Settled"],
   ["a list of all accounts is due", overdue, "AuditAccounts"],
   ["not before it is due", { ...idle, listTimes: { creationTime: NOW, listTime: NOW } }, "Settled"],
-  ["it is tried once in a run", { ...overdue, done: { audited: true } }, "Settled"],
-  ["not beside another list", { ...overdue, done: listedNow }, "Settled"],
-  ["all accounts are listed once each time", { ...listAfter(1), done: listedNow }, "Settled"],
-])("%s", (_, given, step) => expect(toText(stepOf(given))).toBe(step));
+  ["it is tried once in a run", { ...overdue, answers: { AuditAccounts: {} } }, "Settled"],
+  ["not beside another list", { ...overdue, ...listAfter(1), ...listing() }, "Settled"],
+  ["all accounts are listed once each time", { ...listAfter(1), ...listing() }, "Settled"],
+])("%s", (_, given, step) => expect(toText(given)).toBe(step));
 
-const listed = (changes: Partial<IamServiceAccount> = {}): IamServiceAccount => ({
-  saId: "sa-1",
-  tpn: "tpn:r1:org-1:prj-1:sa/sa-1",
-  orgId: "org-1",
-  projectId: "prj-1",
-  name: accountName,
-  status: "active",
-  ...changes,
-});
-const listing = (...changes: Partial<IamServiceAccount>[]) => ({
-  listing: { ok: true, accounts: changes.map(listed) } as const,
-});
-const unlisted = { listing: { ok: false, code: "MalformedResponse" } } as const;
-const answer = (detail: Partial<IamServiceAccount> | undefined): Given => ({
-  answer: { detail: detail && { ...listed(detail), keyIds: ["sak_1"] } },
-});
-/** The account is known, and was read in this run. */
-const looked = (detail?: Partial<IamServiceAccount>) => ({
-  account,
-  done: answered,
-  ...answer(detail),
-});
 const ours = { description: describeAccount(undefined, key, attempt.id) };
 const theirs = describeAccount("for", { namespace: "team-b", name: "ci-bot" }, attempt.id);
 const restored = describeAccount("builds", key, attemptId("u0", "a"));
 const own = { description: describeAccount("builds", key, attemptId("u1", "a")) };
 const byHand = { description: "by hand" };
-const now = { attempt: { ...attempt, startTime: NOW }, done: { announced: attempt.id } };
+/** The intent is stored. */
+const recorded = (changes: object = {}): Given => ({
+  answers: {
+    RecordAttempt: (known: AccountSnapshot) => ({ ...known, attempt: { ...attempt, ...changes } }),
+  },
+});
 test("an account of another cluster is said to be one as far as its description shows", () => {
   const description = (cluster?: string) => describeAccount("builds", key, attempt.id, cluster);
   const said = (seen: Given, cluster?: string) => {
-    const step = stepOf({ ...listing({ description: description(cluster) }), ...seen });
-    return "message" in step ? step.message : step.kind;
+    const { kind, message } = stepOf({
+      ...listing({ description: description(cluster) }),
+      ...seen,
+    });
+    return message ?? kind;
   };
   const other = said({ clusterName: "green" }, "blue");
   expect(other).toContain("named team-a-ci-bot (sa-1). The description names cluster blue.");
   expect(other).toContain("set accountNamePrefix of the connection; otherwise, delete this");
   const named = said({ clusterName: "green", spec: { name: accountName } }, "blue");
   expect(named).toContain("The description names cluster blue. Delete this ServiceAccount");
-  expect(said({ clusterName: "green" })).toBe("RecordAccount");
+  expect(said({ clusterName: "green" })).toBe("GetAccount");
   expect(said(listing(byHand))).not.toContain("accountNamePrefix");
 });
 
 test.each([true, false])("how to import an account that exists is said, granted: %s", (granted) => {
   const grant = { ...access.grant, importServiceAccounts: granted };
   const connection = { ok: true, access: { ...access, grant } } as const;
-  const step = stepOf({ ...listing(byHand), connection });
-  const { message } = step as Waiting;
-  expect(message.includes("Importing requires importServiceAccounts: true")).toBe(!granted);
+  const { message } = stepOf({ ...listing(byHand), connection });
+  expect(String(message).includes("Importing requires importServiceAccounts: true")).toBe(!granted);
 });
 
 test("an account remembers the other cluster that its description names", () => {
@@ -216,7 +212,7 @@ test("an account remembers the other cluster that its description names", () => 
 
 test("the status names the account, whatever cluster its description names", () => {
   const description = describeAccount("builds", key, attempt.id, "blue");
-  expect(toText(stepOf({ ...looked({ description }), clusterName: "green" }))).toBe("Settled");
+  expect(toText({ ...looked({ description }), clusterName: "green" })).toBe("Settled");
   const theirs = describeAccount("for", { namespace: "team-b", name: "bot" }, "a-1", "blue");
   expect(stepOf(looked({ description: theirs }))).toMatchObject({
     message: expect.stringContaining("was made for ServiceAccount team-b/bot of cluster blue"),
@@ -231,14 +227,18 @@ const moved = { projectId: "prj-2" };
 const silent = { answer: { detail: { saId: "sa-1", keyIds: undefined } } };
 test.each<Case>([
   ["a creation is recorded before it is sent", listing(), "RecordAttempt"],
-  ["a recorded creation is sent", { ...listing(), ...now }, "CreateAccount"],
+  ["a recorded creation is sent", { ...listing(), ...recorded() }, "CreateAccount"],
   ["a console without a list does not prevent creation", unlisted, "RecordAttempt"],
   ["a name that is taken is not taken again", listing({}), "Stalled AccountExists"],
-  ["a lost status is found again by the marker", listing(ours), "RecordAccount Recovered"],
-  ["an attempt took effect", { attempt, ...listing(ours) }, "RecordAccount Recovered"],
-  ["an attempt took effect undescribed", { attempt, ...listing({}) }, "RecordAccount Recovered"],
+  ["a lost status is found again by the marker", listing(ours), "Recovered, GetAccount sa-1"],
+  ["an attempt took effect", { attempt, ...listing(ours) }, "Recovered, GetAccount sa-1"],
+  ["an attempt took effect undescribed", { attempt, ...listing({}) }, "Recovered, GetAccount sa-1"],
   ["an attempt had no effect", { attempt, ...listing() }, "RecordAttempt"],
-  ["an attempt beside an account of that name", { attempt, ...listing(byHand) }, "CloseAttempt"],
+  [
+    "an attempt beside an account of that name",
+    { attempt, ...listing(byHand) },
+    "Stalled AccountExists",
+  ],
   [
     "an attempt with two possible outcomes",
     { attempt, ...listing({}, { saId: "sa-2" }) },
@@ -250,7 +250,7 @@ test.each<Case>([
     "Stalled AmbiguousServiceAccount",
   ],
   ["an attempt without a list", { attempt, ...unlisted }, "Stalled CreateOutcomeUnknown"],
-  ["an import is recorded", { ...imported, ...answer({}) }, "RecordAccount Imported"],
+  ["an import is recorded", { ...imported, ...answer({}) }, "Imported, Settled"],
   ["an import of nothing", { ...imported, ...answer(undefined) }, "Stalled ServiceAccountNotFound"],
   [
     "an import from another organization",
@@ -258,7 +258,7 @@ test.each<Case>([
     "Stalled OrganizationMismatch",
   ],
   ["an import from another project", { ...inProject, ...answer(moved) }, "Stalled ProjectMismatch"],
-  ["an import from any project", { ...imported, ...answer(moved) }, "RecordAccount Imported"],
+  ["an import from any project", { ...imported, ...answer(moved) }, "Imported, Settled"],
   ["an account that vanished is not created again", looked(), "Stalled ServiceAccountGone"],
   ["an account of another name", looked({ name: "other" }), "Stalled ServiceAccountMismatch"],
   ["an account of another name with its own marker", looked({ name: "other", ...own }), "Settled"],
@@ -290,13 +290,10 @@ test.each<Case>([
     { ...idle, account: { ...account, state: "locked" } },
     "Stalled ServiceAccountNotActive",
   ],
-  [
-    "a lost finalizer comes back",
-    { ...looked({}), object: unheld },
-    "RecordAccount FinalizerMissing",
-  ],
+  ["a lost finalizer comes back", { ...looked({}), object: unheld }, "AddFinalizer"],
+  ["an import adds the finalizer", { ...imported, ...answer({}), object: unheld }, "AddFinalizer"],
   ["not while suspended", { ...looked({}), object: unheld, spec: { suspend: true } }, "Settled"],
-])("%s", (_, given, step) => expect(toText(stepOf(given))).toBe(step));
+])("%s", (_, given, step) => expect(toText(given)).toBe(step));
 
 const timeout = (text: string) => {
   const spec = connectionSpec({ limits: { timeout: text } });
@@ -323,26 +320,61 @@ test.each<[string, Given, string]>([
   ["of an attempt has its name, however the console spells it", { attempt }, accountName],
   ["found without an attempt has the console's name: the prefix may have changed", {}, "CI-BOT"],
 ])("an account %s", (_, given, name) => {
-  const found = stepOf({ ...listing({ ...ours, name: "CI-BOT" }), ...given });
-  expect(found).toMatchObject({ kind: "RecordAccount", account: { name } });
+  const { known } = play({ ...listing({ ...ours, name: "CI-BOT" }), ...given });
+  expect(known.account).toMatchObject({ saId: "sa-1", name });
+});
+
+test("an attempt that has created nothing is closed, for lists that come later", () => {
+  const { known } = play({ attempt, ...listing(byHand) });
+  expect(known).toMatchObject({ attempt: undefined, recoveryTime: NOW });
+});
+
+test("an account is looked for, its attempt is recorded, and it is created without a further read", () => {
+  const { step, known } = play({
+    ...listing(),
+    answers: {
+      ...recorded().answers,
+      CreateAccount: { account: listed(), lookTime: NOW },
+    },
+  });
+  expect(step).toEqual({ kind: "Settled" });
+  expect(known).toMatchObject({
+    became: "Created",
+    attempt: undefined,
+    account: { saId: "sa-1", liveKeyIds: [] },
+  });
+});
+
+const error = new IamError("InvalidArgument", "no", { operation: "createServiceAccount" });
+const unreadable = { attemptId: attempt.id, message: "status 201", circumstances: "c" };
+
+test.each<[string, object, object]>([
+  ["that is rejected closes its attempt", { error }, { attempt: undefined }],
+  [
+    "whose response cannot be read leaves it open",
+    { error, unreadable },
+    { attempt: { id: attempt.id }, unreadableResponse: unreadable },
+  ],
+])("a creation %s, and the run fails", (_, CreateAccount, expected) => {
+  const answers = { ...recorded().answers, CreateAccount };
+  const { step, known } = play({ ...listing(), answers });
+  expect(step).toEqual({ kind: "Failing", error });
+  expect(known).toMatchObject(expected);
 });
 
 test("a creation carries the cluster's name in its marker", () => {
-  const seen = { attempt: { ...attempt, startTime: NOW }, clusterName: "blue" };
-  expect(stepOf({ ...seen, done: { announced: attempt.id } })).toMatchObject({
-    account: { description: `k8s@blue team-a/ci-bot#${attempt.id}` },
+  expect(stepOf({ ...listing(), ...recorded(), clusterName: "blue" })).toMatchObject({
+    description: `k8s@blue team-a/ci-bot#${attempt.id}`,
   });
 });
 
 test("a creation carries organization, project, name and marker", () => {
   const spec = { name: "bot", projectId: "prj-2", description: "builds" };
-  const seen = { attempt: { ...attempt, id: "a-1", startTime: NOW } };
-  expect(stepOf({ ...seen, spec, done: { announced: "a-1" } })).toMatchObject({
-    account: {
-      orgId: "org-1",
-      projectId: "prj-2",
-      name: "bot",
-      description: "builds k8s team-a/ci-bot#a-1",
-    },
+  expect(stepOf({ ...listing(), ...recorded({ id: "a-1" }), spec })).toEqual({
+    kind: "CreateAccount",
+    orgId: "org-1",
+    projectId: "prj-2",
+    name: "bot",
+    description: "builds k8s team-a/ci-bot#a-1",
   });
 });

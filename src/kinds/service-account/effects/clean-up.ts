@@ -4,70 +4,67 @@ import { lookUpAccount } from "../../../accounts/look-up.ts";
 import { plannedSync } from "../../../accounts/planned-sync.ts";
 import { readEffect } from "../../../accounts/read-effect.ts";
 import { readPolicies } from "../../../accounts/read-policies.ts";
-import type { PlannedCall } from "../../../api/plan.ts";
 import type { IamClient } from "../../../console/client/client.ts";
 import type { IamReader } from "../../../console/client/reader.ts";
 import { IamError, type IamErrorCode, isIamError } from "../../../console/errors.ts";
 import { accountEffect, type Effect, notApplied, unbindEffect } from "../../../console/evidence.ts";
 import type { BindingSet, LiveBindings } from "../../../console/model.ts";
-import type { Waiting } from "../../../reconciler/rules/outcome.ts";
-import type { RunContext } from "../../../reconciler/run-context.ts";
+import { defineEffect } from "../../../reconciler/effects.ts";
 import { asSubmitted } from "../../../util/spelling.ts";
-import type { AccountActionOf, AccountKind, AccountProgress, CleanUp } from "../rules/snapshot.ts";
-import { failureOf } from "./failure.ts";
-import { sessionOf } from "./look-up.ts";
-import type { AccountEffect } from "./step-types.ts";
+import type { CleanUp, Revocation } from "../rules/deletion.ts";
+import type { AccountKind, AccountRun, AccountSnapshot } from "../rules/snapshot.ts";
+import { answerOf, sessionOf } from "./look-up.ts";
 
-/** What the calls of a deletion led to: the result, or the failure of the console, a fact for the rules. */
-type CleanedUp = CleanUp | Waiting;
+type CleanUpAnswer = CleanUp | IamError;
 
-export const revokePolicies: AccountEffect<"RevokePolicies", CleanedUp> = {
-  call: async (action, { snapshot }, run) => {
-    const client = run.console(sessionOf(snapshot));
-    const { tpn, only } = action;
-    let effect: Effect = "Shown";
-    const submit = async (set: BindingSet) => {
-      await client.syncBindings(set, run.signal);
-      effect = await shownEffect(action, client, run);
-    };
-    const failure = await failureOf(snapshot, async () => {
-      await revoke(action, client, submit, run.signal);
-      if (effect === "NotShown")
-        throw notApplied(
-          "syncBindings",
-          `listBindings still shows ${only === undefined ? "policies" : only.join(", ")} of ${tpn}`,
-        );
-    });
-    return failure ?? resultOf(action, effect);
+export const revokePolicies = defineEffect<AccountKind, AccountSnapshot, Revocation, CleanUpAnswer>(
+  {
+    kind: "RevokePolicies",
+    call: async (revocation, snapshot, run) => ({
+      answer: await answerOf(() => unbind(revocation, run.console(sessionOf(snapshot)), run)),
+    }),
+    planned: async (revocation, snapshot, run) => {
+      const console = run.console(sessionOf(snapshot));
+      const submit = async (set: BindingSet) => {
+        const policies = await readPolicies(console, set.orgId, run.signal);
+        return plannedSync(set, policies, console, run.signal);
+      };
+      const line = await answerOf(() => revoke(revocation, console, submit, run.signal));
+      if (line instanceof IamError) return { answer: line };
+      return { answer: resultOf(revocation, "Shown"), line };
+    },
   },
-  planned: async (action, { snapshot }, run) => {
-    const console = run.console(sessionOf(snapshot));
-    let line: PlannedCall | undefined;
-    const submit = async (set: BindingSet) => {
-      const policies = await readPolicies(console, set.orgId, run.signal);
-      line = await plannedSync(set, policies, console, run.signal);
-    };
-    const failure = await failureOf(snapshot, () => revoke(action, console, submit, run.signal));
-    return { answer: failure ?? resultOf(action, "Shown"), line };
-  },
-  after: (_, progress, answer) => concluded(progress, answer),
-};
+);
 
-function resultOf({ only }: AccountActionOf<"RevokePolicies">, effect: Effect): CleanUp {
+async function unbind(
+  revocation: Revocation,
+  client: IamClient,
+  run: Pick<AccountRun, "clock" | "signal">,
+): Promise<CleanUp> {
+  const { tpn, only } = revocation;
+  const submit = async (set: BindingSet) => {
+    await client.syncBindings(set, run.signal);
+    return shownEffect(revocation, client, run);
+  };
+  const effect = (await revoke(revocation, client, submit, run.signal)) ?? "Shown";
+  if (effect === "NotShown")
+    throw notApplied(
+      "syncBindings",
+      `listBindings still shows ${only === undefined ? "policies" : only.join(", ")} of ${tpn}`,
+    );
+  return resultOf(revocation, effect);
+}
+
+function resultOf({ only }: Revocation, effect: Effect): CleanUp {
   if (effect !== "Shown") return "RevokeUnconfirmed";
   return only === undefined ? "Revoked" : "RetainNotGranted";
 }
 
-function concluded({ snapshot, done }: AccountProgress, answer: CleanedUp): AccountProgress {
-  const result = typeof answer === "string" ? { cleanedUp: answer } : { failure: answer };
-  return { snapshot, done: { ...done, ...result } };
-}
-
 /** Whether a read shows the policies as unbound. A login without permission to read them learns nothing. */
 async function shownEffect(
-  { tpn, only }: AccountActionOf<"RevokePolicies">,
+  { tpn, only }: Revocation,
   console: IamReader,
-  run: Pick<RunContext<AccountKind>, "clock" | "signal">,
+  run: Pick<AccountRun, "clock" | "signal">,
 ): Promise<Effect> {
   const read = async (): Promise<LiveBindings> => {
     try {
@@ -83,20 +80,21 @@ async function shownEffect(
 }
 
 /**
- * Submits the policies that stay. A 404 may come from a gateway: it counts as success only if listBindings then shows no
- * policies or also returns 404.
+ * Submits the policies that stay, and returns what `submit` returns; `undefined` if nothing is bound that must go. A 404
+ * may come from a gateway: it counts as success only if listBindings then shows no policies or also returns 404.
  */
-async function revoke(
-  { tpn, orgId, only }: AccountActionOf<"RevokePolicies">,
+async function revoke<Submitted>(
+  { tpn, orgId, only }: Revocation,
   console: IamReader,
-  submit: (set: BindingSet) => Promise<void>,
+  submit: (set: BindingSet) => Promise<Submitted>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Submitted | undefined> {
   try {
     const policyIds = only === undefined ? [] : await othersBound(console, tpn, only, signal);
-    if (policyIds !== undefined) await submit({ tpn, orgId, policyIds });
+    return policyIds && (await submit({ tpn, orgId, policyIds }));
   } catch (error) {
     if (!isIamError(error, "NotFound") || (await hasBindings(console, tpn, signal))) throw error;
+    return undefined;
   }
 }
 
@@ -126,22 +124,26 @@ async function hasBindings(client: IamReader, tpn: string, signal: AbortSignal):
   }
 }
 
-export const deleteAccount: AccountEffect<"DeleteAccount", CleanedUp> = {
-  call: async ({ saId }, { snapshot }, run) => {
-    let effect: Effect = "Shown";
-    const failure = await failureOf(snapshot, async () => {
-      effect = await remove(run.console(sessionOf(snapshot)), saId, run);
+export const deleteAccount = defineEffect<
+  AccountKind,
+  AccountSnapshot,
+  { readonly saId: string },
+  CleanUpAnswer
+>({
+  kind: "DeleteAccount",
+  call: async ({ saId }, snapshot, run) => ({
+    answer: await answerOf(async () => {
+      const effect = await remove(run.console(sessionOf(snapshot)), saId, run);
       if (effect === "NotShown")
         throw notApplied("deleteServiceAccount", `the console still shows account ${saId}`);
-    });
-    return failure ?? (effect === "Shown" ? "Deleted" : "DeleteUnconfirmed");
-  },
+      return effect === "Shown" ? "Deleted" : "DeleteUnconfirmed";
+    }),
+  }),
   planned: ({ saId }) => {
     const message = `Deletes service account ${saId}.`;
     return { answer: "Deleted", line: { call: "deleteServiceAccount", object: saId, message } };
   },
-  after: (_, progress, answer) => concluded(progress, answer),
-};
+});
 
 /**
  * A 404 counts as success only if the console no longer has the account: a wrong path in the connection also returns
@@ -150,7 +152,7 @@ export const deleteAccount: AccountEffect<"DeleteAccount", CleanedUp> = {
 async function remove(
   client: IamClient,
   saId: string,
-  run: Pick<RunContext<AccountKind>, "clock" | "signal">,
+  run: Pick<AccountRun, "clock" | "signal">,
 ): Promise<Effect> {
   try {
     await client.deleteServiceAccount?.(saId, run.signal);

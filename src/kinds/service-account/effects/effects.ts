@@ -1,0 +1,46 @@
+import type { ServiceAccount } from "../../../api/service-account.ts";
+import type { ReadNow } from "../../../reconciler/clock-reading.ts";
+import { defineEffect } from "../../../reconciler/effects.ts";
+import { addFinalizer, hasFinalizer, withFinalizer } from "../../../reconciler/finalizers.ts";
+import { serviceAccountType } from "../../../resources/resource-types.ts";
+import type { MarkedAccounts } from "../marked-accounts.ts";
+import type { AccountEffects, AccountKind, AccountSnapshot } from "../rules/snapshot.ts";
+import { deleteAccount, revokePolicies } from "./clean-up.ts";
+import { defineCreation, recordAttempt } from "./create-account.ts";
+import { defineLists, getAccount, tryGetAccount } from "./look-up.ts";
+
+/** The effects that a run may yield. `marked` is what the process knows of all accounts. */
+export function createAccountEffects(marked: MarkedAccounts) {
+  return {
+    ...defineLists(marked),
+    getAccount,
+    tryGetAccount,
+    keepObject,
+    recordAttempt,
+    createAccount: defineCreation(marked.lists),
+    revokePolicies,
+    deleteAccount,
+  };
+}
+
+/** What a run is given in addition to its snapshot. */
+export type AccountEffectSet = ReturnType<typeof createAccountEffects> & {
+  readonly readNow: ReadNow;
+};
+
+const writeFinalizer = defineEffect<AccountKind, AccountSnapshot, void, ServiceAccount>({
+  kind: "AddFinalizer",
+  isMinor: true,
+  // An account that the status of a suspended object has lost is recorded for other objects.
+  whileSuspended: true,
+  call: async (_, { object }, run) => ({
+    answer: await addFinalizer(run, serviceAccountType, object),
+  }),
+  planned: (_, { object }) => ({ answer: withFinalizer(object) }),
+});
+
+/** Adds the finalizer if the object lacks it: the object stays until its account is cleaned up. */
+function* keepObject<S extends AccountSnapshot>(snapshot: S): AccountEffects<S> {
+  if (hasFinalizer(snapshot.object)) return snapshot;
+  return { ...snapshot, object: yield* writeFinalizer(snapshot) };
+}

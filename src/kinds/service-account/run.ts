@@ -1,0 +1,102 @@
+/** The run over a ServiceAccount, from top to bottom. Pure but for the time: it yields its effects. */
+import { hasFinalizer } from "../../reconciler/finalizers.ts";
+import { firstFinding, type Waiting } from "../../reconciler/rules/outcome.ts";
+import type { AccountEffectSet } from "./effects/effects.ts";
+import { accountReadiness, judgeAnswer } from "./rules/account.ts";
+import {
+  type FoundAccount,
+  outcomeBeforeList,
+  outcomeOf,
+  withAccount,
+  withoutAttempt,
+} from "./rules/attempt.ts";
+import { decideCreation, newAccount, stopped } from "./rules/creation.ts";
+import { preconditions } from "./rules/preconditions.ts";
+import { isConnectionListDue, isListDue, isReadDue } from "./rules/read-schedule.ts";
+import { problemOf } from "./rules/readiness.ts";
+import {
+  type AccountEffects,
+  type AccountEnded,
+  type AccountSnapshot,
+  ended,
+  type WithAccount,
+  type WithAttempt,
+} from "./rules/snapshot.ts";
+
+type Run = AccountEffects<AccountEnded>;
+
+/**
+ * Promises:
+ * - createServiceAccount is called once for each recorded attempt, in the run that has recorded it (S6). Later runs only
+ *   find out what the call has done.
+ * - No account is created while a list shows an account that may be the object's.
+ * - Nothing is called while a precondition is not met, or if nothing is due (S18).
+ */
+export function* reconcileAccount(start: AccountSnapshot, effects: AccountEffectSet): Run {
+  const blocked = firstFinding(preconditions, start);
+  if (blocked !== undefined) return ended(start, blocked);
+  const { account, attempt, spec } = start;
+  if (account !== undefined) return yield* checkAccount({ ...start, account }, effects);
+  if (spec.saId !== undefined) return yield* importAccount(start, spec.saId, effects);
+  if (attempt !== undefined) return yield* explainAttempt({ ...start, attempt }, effects);
+  return yield* createAccount(start, effects);
+}
+
+/** Reads what is due about a known account. */
+function* checkAccount(start: WithAccount, effects: AccountEffectSet): Run {
+  const { readNow } = effects;
+  let s = start;
+  if (isReadDue(s, readNow().now)) s = yield* effects.getAccount(s, { saId: s.account.saId });
+  if (isListDue(s, readNow().now)) s = yield* effects.listAccounts(s);
+  if (isConnectionListDue(s, readNow().now)) s = yield* effects.auditAccounts(s);
+  const problem = problemOf(s);
+  if (problem !== undefined) return ended(s, problem);
+  if (!hasFinalizer(s.object) && !s.spec.suspend)
+    s = { ...(yield* effects.keepObject(s)), attempt: undefined };
+  const readiness = accountReadiness(s.account);
+  return ended(s, readiness.state === "Ready" ? { kind: "Settled" } : readiness);
+}
+
+function* importAccount(start: AccountSnapshot, saId: string, effects: AccountEffectSet): Run {
+  const s = yield* effects.getAccount(start, { saId });
+  const { account, finding } = judgeAnswer(s);
+  return account === undefined
+    ? ended(s, finding)
+    : yield* conclude(s, { kind: "Found", account, because: "Imported" }, effects);
+}
+
+/** An earlier run has recorded the attempt; it may have called createServiceAccount. */
+function* explainAttempt(start: WithAttempt, effects: AccountEffectSet): Run {
+  const known = outcomeBeforeList(start, effects.readNow().now);
+  if (known !== undefined) return yield* conclude(start, known, effects);
+  const s = yield* effects.listAccounts(start);
+  const outcome = outcomeOf(s, effects.readNow().now) ?? stopped(s);
+  return outcome === undefined
+    ? yield* createAccount(s, effects)
+    : yield* conclude(s, outcome, effects);
+}
+
+function* createAccount(start: AccountSnapshot, effects: AccountEffectSet): Run {
+  const { listing } = start;
+  const s = listing === undefined ? yield* effects.listAccounts(start) : { ...start, listing };
+  const decision = decideCreation(s);
+  if (decision.kind === "CloseAttempt")
+    return yield* reconcileAccount(withoutAttempt(s, effects.readNow().now), effects);
+  if (decision.kind !== "Create") return yield* conclude(s, decision, effects);
+  const announced = yield* effects.recordAttempt(s);
+  const { snapshot, error } = yield* effects.createAccount(announced, newAccount(announced));
+  return error === undefined
+    ? yield* reconcileAccount(snapshot, effects)
+    : ended(snapshot, { kind: "Failing", error });
+}
+
+/** Goes on with an account that was found. From then on, it must be cleaned up before the object is deleted. */
+function* conclude(
+  start: AccountSnapshot,
+  outcome: FoundAccount | Waiting,
+  effects: AccountEffectSet,
+): Run {
+  if (outcome.kind === "Waiting") return ended(start, outcome);
+  const s = yield* effects.keepObject(start);
+  return yield* reconcileAccount(withAccount(s, outcome, effects.readNow().now), effects);
+}
