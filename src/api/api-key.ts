@@ -103,7 +103,7 @@ const anyRotation = withRule(
   z.object({
     renewBefore: durationBetween("1h", "87600h").optional().meta({
       description:
-        "Renew this long before expiry, such as 720h; at least 1h, and less than the key's lifetime. Up to a tenth of it earlier, so that keys issued together are not renewed together: 720h to 792h.",
+        "Renew this long before expiry, such as 720h; at least 1h, and less than the key's lifetime, but no earlier than 30 minutes after the issue. Up to a tenth of it earlier, so that keys issued together are not renewed together: 720h to 792h.",
     }),
     renewBeforePercentage: z.int().min(1).max(99).optional().meta({
       description:
@@ -119,7 +119,7 @@ const anyRotation = withRule(
     }),
     windows: atomic(window, 16).default([]).meta({
       description:
-        "Windows for scheduled rotations, at most 16; default none. Ignored if the next one opens too close to expiry.",
+        "Windows for scheduled rotations, at most 16; default none. Ignored if the next one opens in the last tenth of the lifetime, or in its last hour.",
     }),
   }),
   {

@@ -12,6 +12,7 @@ import { chainOf, usersOf } from "../cluster/relations.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
 import { unobserved } from "../cluster/wait.ts";
 import { causeElsewhere, isSettled, reportsSuspension, whyHeld } from "../cluster/why-held.ts";
+import { whyOutsideWindows } from "../cluster/windows.ts";
 import { adviceIn } from "./advice.ts";
 import { accountOf, connectionOf, withNames } from "./named-commands.ts";
 import { readinessOf } from "./readiness.ts";
@@ -121,7 +122,10 @@ function adviceOnItself(
   object: AnyObject,
   world: World,
 ): string {
-  return withNames(adviceIn(message) ?? helpFor(object, reason, world), object, world);
+  const advice = withNames(adviceIn(message) ?? helpFor(object, reason, world), object, world);
+  return reason === "SecretConflict"
+    ? `${advice} The operator notices a change of the Secret within six minutes, or now with ${commandAbout("reconcile", object)}.`
+    : advice;
 }
 
 /** The advice for these names the object to resume. */
@@ -166,5 +170,8 @@ function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {
     );
   if (current === undefined) return { isNeeded: false, text: "Wait for the first key." };
   if (forecastOf(key) === undefined) return { isNeeded: false, text: NO_FORECAST };
-  return { isNeeded: false, text: `Nothing: the key is renewed ${relative(renewalTime, now)}.` };
+  const outside = whyOutsideWindows(key, now);
+  const where = outside === undefined ? "" : `, outside the windows: ${outside}`;
+  const text = `Nothing: the key is renewed ${relative(renewalTime, now)}${where}.`;
+  return { isNeeded: false, text };
 }

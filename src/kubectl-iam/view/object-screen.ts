@@ -20,6 +20,7 @@ import type { World } from "../cluster/read.ts";
 import { belongsTo } from "../cluster/relations.ts";
 import { isRevoked, revocationOf } from "../cluster/revocation.ts";
 import { unobserved } from "../cluster/wait.ts";
+import { whyOutsideWindows } from "../cluster/windows.ts";
 import { type Field, field, renderFields } from "./fields.ts";
 import { nextStep } from "./next-step.ts";
 import { readinessOf, readyCell } from "./readiness.ts";
@@ -118,7 +119,9 @@ function keyFields(key: ApiKey, subject: Subject): readonly Field[] {
   ];
 }
 
-function lifeFields({ spec, status }: ApiKey, { now, secretIsMissing }: Subject): readonly Field[] {
+function lifeFields(key: ApiKey, { now, secretIsMissing }: Subject): readonly Field[] {
+  const { spec, status } = key;
+  const outside = whyOutsideWindows(key, now);
   const { current, consumers, orphaned = [], superseded = [] } = status ?? {};
   return [
     field(
@@ -132,7 +135,11 @@ function lifeFields({ spec, status }: ApiKey, { now, secretIsMissing }: Subject)
         `secret/${status.secretName}${secretIsMissing ? ", which does not exist" : ""}`,
     ),
     field("Expires", current && both(current.expirationTime, now)),
-    field("Renews", status?.renewalTime && both(status.renewalTime, now)),
+    field(
+      "Renews",
+      status?.renewalTime &&
+        `${both(status.renewalTime, now)}${outside === undefined ? "" : `, outside the windows: ${outside}`}`,
+    ),
     field(
       "Windows",
       ...(spec.rotation?.windows ?? []).map(

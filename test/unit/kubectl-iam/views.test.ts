@@ -1,11 +1,14 @@
 /** What is printed, as pure functions of what was read. */
 import { describe, expect, test } from "vitest";
+import type { ApiKey } from "../../../src/api/api-key.ts";
 import { reasons } from "../../../src/api/reasons/sections.ts";
+import { renewalTime } from "../../../src/kinds/api-key/rules/schedule.ts";
 import { isAbout } from "../../../src/kubectl-iam/cluster/events.ts";
 import { NO_FORECAST } from "../../../src/kubectl-iam/cluster/forecast.ts";
 import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
 import { keyLines, liveKeysOf } from "../../../src/kubectl-iam/cluster/live-keys.ts";
 import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
+import { whyOutsideWindows } from "../../../src/kubectl-iam/cluster/windows.ts";
 import { bar } from "../../../src/kubectl-iam/view/bar.ts";
 import { nextStep } from "../../../src/kubectl-iam/view/next-step.ts";
 import { renderObject } from "../../../src/kubectl-iam/view/object-screen.ts";
@@ -14,7 +17,7 @@ import { clean, screenOf, wrap } from "../../../src/kubectl-iam/view/screen.ts";
 import { renderTable } from "../../../src/kubectl-iam/view/table.ts";
 import { relative, span } from "../../../src/kubectl-iam/view/time.ts";
 import { drawTree } from "../../../src/kubectl-iam/view/tree.ts";
-import { DAY, HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
+import { DAY, HOUR, MINUTE, SECOND, toIso8601 } from "../../../src/util/time.ts";
 import { runInProcess } from "./support/in-process.ts";
 
 const plain = (width?: number) => screenOf({ width, hasColor: false });
@@ -164,6 +167,51 @@ test("the keys of an account are those that ApiKeys have of it, and unmanaged ke
     "k2 (iamkey/old, in secret/old)",
     "k9 (unmanaged: in no ApiKey's status)",
   ]);
+});
+
+describe("a renewal", () => {
+  const expirationTime = now + 30 * DAY;
+  const windowAt = (schedule: string) => ({ schedule, timeZone: "UTC", duration: "3h" });
+  const keyWith = (windows: readonly object[], renewBefore = "240h") => {
+    const rotation = { renewBefore, windows, overlap: "24h" };
+    const renewal = renewalTime({ issueTime: now, expirationTime }, rotation as never, "uid", now);
+    return {
+      kind: "ApiKey",
+      metadata: { name: "k", namespace: "n", generation: 1 },
+      spec: { serviceAccountRef: { name: "ci" }, rotation },
+      status: {
+        observedGeneration: 1,
+        current: { keyId: "k", expirationTime: toIso8601(expirationTime) },
+        renewalTime: toIso8601(renewal),
+        conditions: [
+          { type: "Ready", status: "True", reason: "KeyDelivered", message: "" },
+          { type: "IssuanceAllowed", status: "True", reason: "Allowed", observedGeneration: 1 },
+        ].map((condition) => ({ message: "", ...condition })),
+      },
+    } as unknown as ApiKey;
+  };
+
+  test.each([
+    ["every night", windowAt("0 2 * * *")],
+    ["all day", windowAt("0 * * * *")],
+  ])("in a window that opens %s is in the window", (_, window) => {
+    expect(whyOutsideWindows(keyWith([window]), now)).toBeUndefined();
+    expect(whyOutsideWindows(keyWith([]), now)).toBeUndefined();
+  });
+
+  test("that cannot wait for the next window is shown to come outside", () => {
+    const key = keyWith([windowAt("0 2 29 1 *"), windowAt("0 2 1 7 *")]);
+    const why = "the next window opens at 2026-01-29T02:00:00Z, too close to the expiry";
+    expect(whyOutsideWindows(key, now)).toBe(why);
+    expect(nextStep(key as unknown as AnyObject, empty, now).text).toBe(
+      `Nothing: the key is renewed in 27d, outside the windows: ${why}.`,
+    );
+    const subject = { object: key, world: empty, unreadable: [], events: [], now };
+    expect(renderObject({ ...subject, secretIsMissing: false }, plain())).toContain(
+      `(in 27d), outside the windows: ${why}`,
+    );
+    expect(whyOutsideWindows(key, now + 29 * DAY)).toBeUndefined();
+  });
 });
 
 describe("the policies of a ServiceAccount", () => {
@@ -367,6 +415,12 @@ describe("the next step", () => {
       {},
       "Delete the Secret and run kubectl iam reconcile iamkey/k: done.",
       "kubectl iam reconcile iamkey/k -n n: done.",
+    ],
+    [
+      "SecretConflict",
+      {},
+      "Secret k-next exists. If nothing uses it, delete it.",
+      "within six minutes, or now with kubectl iam reconcile iamkey/k -n n.",
     ],
     [
       "ServiceAccountNotFound",
