@@ -12,6 +12,7 @@ const steps: readonly (readonly [name: string, ...command: string[]])[] = [
   ["types", "node_modules/typescript/bin/tsc"],
   ["lookups of names from outside", "scripts/check-entries.ts"],
   ["bounds of process state", "scripts/check-state.ts"],
+  ["stale snapshots", "scripts/check-snapshots.ts"],
   ["generated files", "scripts/generate.ts", "--check"],
 ];
 

@@ -115,8 +115,9 @@ function* reconcileUnavailable(
 
 /** The caches only show that something must be done; it is decided on the objects of the API server. */
 function* decideOnServer(cached: BindingsSnapshot): BindingsEffects<BindingsEnded> {
+  const { account } = cached;
   const s = yield* readObjects(cached);
-  return isSame(s.account, cached.account) ? yield* reconcileBindings(s) : ended(s, CACHES_BEHIND);
+  return isSame(s.account, account) ? yield* reconcileBindings(s) : ended(s, CACHES_BEHIND);
 }
 
 /** The listed bindings belong to the account that the status named then; another account makes them invalid. */
