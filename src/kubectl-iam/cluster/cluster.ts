@@ -5,10 +5,12 @@ import { createKubeClient } from "../../kube/client/http-kube-client.ts";
 import { contextNames, loadKubeEndpoint } from "../../kube/config/config.ts";
 import type { KubeCredentials, KubeEndpoint } from "../../kube/config/credentials.ts";
 import { createKubeTransport, type KubeTransport } from "../../kube/transport/transport.ts";
+import type { Instant } from "../../util/time.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
 import type { Options } from "../cli/options.ts";
 import { userAgent } from "../user-agent.ts";
+import { followServerClock } from "./server-clock.ts";
 
 const FIELD_MANAGER = "kubectl-iam";
 export const READ_MS = 30_000;
@@ -20,13 +22,16 @@ export interface Cluster extends AsyncDisposable {
   readonly namespace: string;
   readonly transport: KubeTransport;
   readonly api: KubeApi;
+  /** By the API server's clock, as its last answer showed it. */
+  now(): Instant;
 }
 
 /** Throws UsageError if the kubeconfig names no cluster. */
 export async function openCluster(io: Io, options: Options): Promise<Cluster> {
   const endpoint = actingAs(await endpointOf(io, options), options);
   const transport = createKubeTransport({ endpoint, clock: io.clock });
-  const api = { baseURL: endpoint.server, send: transport.send, clock: io.clock, userAgent };
+  const { send, now } = followServerClock(transport.send, io.clock);
+  const api = { baseURL: endpoint.server, send, clock: io.clock, userAgent };
   const timeouts = { readMs: READ_MS, writeMs: READ_MS };
   return {
     kube: createKubeClient({ ...api, fieldManager: FIELD_MANAGER, timeouts }),
@@ -34,6 +39,7 @@ export async function openCluster(io: Io, options: Options): Promise<Cluster> {
     namespace: options.namespace ?? (endpoint.namespace || "default"),
     transport,
     api,
+    now,
     [Symbol.asyncDispose]: () => transport.close(),
   };
 }

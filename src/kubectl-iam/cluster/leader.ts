@@ -18,18 +18,14 @@ type Leader =
 /**
  * Prefers a Lease that is held: Leases of former selectors stay, and no replica renews them. Rejects with KubeError.
  */
-export async function readLeader(
-  cluster: Cluster,
-  namespace: string,
-  now: Instant,
-): Promise<Leader> {
+export async function readLeader(cluster: Cluster, namespace: string): Promise<Leader> {
   const leases = await unlessForbidden(readLeases(cluster, namespace));
   if (leases === undefined)
     return {
       kind: "Unreadable",
       text: `you do not have permission to read the Lease in ${namespace}`,
     };
-  const leaders = leases.map((lease) => toLeader(lease, now));
+  const leaders = leases.map((lease) => toLeader(lease, cluster.now()));
   const held = leaders.find(({ kind }) => kind === "Held");
   return (
     held ??

@@ -150,7 +150,7 @@ function watchLeader(
   let warned = false;
   return async (waitedMs) => {
     if (warned || waitedMs < nextAt) return;
-    const { kind, text } = await readLeader(cluster, namespace, io.clock.now());
+    const { kind, text } = await readLeader(cluster, namespace);
     nextAt = waitedMs + LEASE_EVERY_MS;
     if (kind !== "Lost" && (kind !== "None" || waitedMs < LEASE_EVERY_MS)) return;
     warned = true;

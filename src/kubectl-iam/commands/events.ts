@@ -24,10 +24,10 @@ export async function run(invocation: Invocation): Promise<void> {
     wanted === undefined || isAbout(event, wanted, object);
   // Events about cluster-scoped objects are in the namespace default.
   const namespace = wanted?.kind === "ClusterConnection" ? "default" : scopeOf(cluster, options);
-  const now = io.clock.now();
   // In several namespaces, several objects can have the name.
   const object = options.allNamespaces ? undefined : wanted && (await findObject(cluster, wanted));
   const events = await listEvents(cluster, namespace);
+  const now = cluster.now();
   await printTable(invocation, {
     rows: events.filter((event) => isWanted(event, object as AnyObject | undefined)),
     columns: [

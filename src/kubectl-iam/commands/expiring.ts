@@ -37,7 +37,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     kinds: ["ApiKey"],
     labelSelector: options.selector,
   });
-  const now = io.clock.now();
+  const now = cluster.now();
   const within = options.within ?? DEFAULT_WITHIN;
   const rows = expiringKeys(world.apiKeys, within, now);
   const columns: readonly Column<ExpiringKey>[] = [

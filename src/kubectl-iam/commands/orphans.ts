@@ -38,7 +38,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { world, unreadable } = await readWorld(cluster, scopeOf(cluster, options), {
     kinds: ["ApiKey", "ServiceAccount"],
   });
-  const now = io.clock.now();
+  const now = cluster.now();
   const named = unreadable.includes("ApiKey") ? undefined : world.apiKeys;
   const rows = findOrphans(named, world.serviceAccounts);
   const columns: readonly Column<Orphan>[] = [

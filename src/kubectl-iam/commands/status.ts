@@ -78,12 +78,12 @@ async function showAll(
   kind: KindName | undefined,
 ): Promise<ExitCode> {
   const { io, options } = invocation;
-  const now = io.clock.now();
   const scope = scopeOf(cluster, options);
   const isLed = await noteLeader(invocation, cluster);
   const { world, unreadable } = await readWorld(cluster, scope, {
     labelSelector: options.selector,
   });
+  const now = cluster.now();
   const shown = objectsOf(world).filter((object) => kind === undefined || object.kind === kind);
   const rows = shown.map((object): Row => {
     const { metadata } = object;
@@ -122,7 +122,7 @@ async function showAll(
  * Lease proves nothing: the operator may run in another namespace.
  */
 async function noteLeader({ io, options }: Invocation, cluster: Cluster): Promise<boolean> {
-  const { kind, text } = await readLeader(cluster, operatorNamespace(options), io.clock.now());
+  const { kind, text } = await readLeader(cluster, operatorNamespace(options));
   if (kind === "Lost") io.note(`warning: ${text}: kubectl iam doctor\n`);
   return kind !== "Lost";
 }
@@ -165,7 +165,7 @@ async function showOne(
     ]);
     const about = (events ?? []).filter((event) => isAbout(event, { kind, name }, object));
     const screen = screenOf(io);
-    const now = io.clock.now();
+    const now = cluster.now();
     io.print(
       renderObject({ object, world, unreadable, events: about, secretIsMissing, now }, screen),
     );

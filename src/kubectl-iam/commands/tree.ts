@@ -34,7 +34,7 @@ export async function run(invocation: Invocation): Promise<void> {
     readWorld(cluster, namespace),
     podsBySecret(cluster, namespace),
   ]);
-  const now = io.clock.now();
+  const now = cluster.now();
   const roots = growTree(world, pods, now);
   if (isStructured(invocation)) return await printValue(invocation, { items: roots });
   await printTable(invocation, {

@@ -25,7 +25,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     );
   await using cluster = await openCluster(io, options);
   const { world, unreadable } = await readWorld(cluster, undefined);
-  const rows = remnantsOf(world, operatorNamespace(options), io.clock.now());
+  const rows = remnantsOf(world, operatorNamespace(options), cluster.now());
   await printTable(invocation, { rows, columns, empty: "There is nothing of the operator here." });
   noteUnreadable(io, unreadable);
   const keys = rows.filter(({ kind, stays }) => kind === "Key" && stays).length;

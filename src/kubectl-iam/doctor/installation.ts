@@ -29,7 +29,6 @@ export async function examineInstallation(
   cluster: Cluster,
 ): Promise<Diagnosis> {
   const { io, options } = invocation;
-  const now = io.clock.now();
   const home = operatorNamespace(options);
   const step = <T>(text: string, work: Promise<T>): Promise<T> => {
     io.progress(text);
@@ -38,7 +37,7 @@ export async function examineInstallation(
   const findings: Finding[] = [
     ...(await step("versions", checkVersions(cluster))),
     ...(await step("CRDs", checkCrds(cluster))),
-    ...(await step("the leader", checkLeader(cluster, home, now))),
+    ...(await step("the leader", checkLeader(cluster, home))),
     await step(
       "your permissions",
       checkPermissions("Your permissions", cluster, readerRules, cluster.namespace),
@@ -59,7 +58,7 @@ export async function examineInstallation(
         ),
       );
     const connections = await step("connections", checkConnections(invocation, cluster, world));
-    findings.push(...connections.findings, ...checkAlerts(world, now));
+    findings.push(...connections.findings, ...checkAlerts(world, cluster.now()));
     return { findings, answers: connections.answers };
   } catch (error) {
     if (!isKubeError(error)) throw error;

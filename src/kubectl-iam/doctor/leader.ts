@@ -1,5 +1,4 @@
 /** Whether a replica of the operator renews the Lease. */
-import type { Instant } from "../../util/time.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { readLeader } from "../cluster/leader.ts";
 import { type Finding, failed, ok, skipped } from "./finding.ts";
@@ -10,9 +9,8 @@ const CHECK = "Leader";
 export async function checkLeader(
   cluster: Cluster,
   namespace: string,
-  now: Instant,
 ): Promise<readonly Finding[]> {
-  const { kind, text } = await readLeader(cluster, namespace, now);
+  const { kind, text } = await readLeader(cluster, namespace);
   if (kind === "Held") return [ok(CHECK, text)];
   if (kind === "Unreadable") return [skipped(CHECK, text)];
   return [

@@ -90,7 +90,7 @@ async function waitForPods(
   const { apiKeys } = await readNamespace(cluster);
   const moved = apiKeys.filter(({ spec }) => spec.serviceAccountRef.name === successor);
   return waitForAll(invocation, cluster, moved as readonly AnyObject[], {
-    findMissing: (now) => overlapMissing(now as ApiKey, overlap, io.clock.now()),
+    findMissing: (now) => overlapMissing(now as ApiKey, overlap, cluster.now()),
     done: (now) => {
       const pods = findCondition(now.status?.conditions, "ConsumersCurrent");
       if (pods?.status === "False")

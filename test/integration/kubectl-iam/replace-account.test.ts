@@ -2,7 +2,7 @@
 import { afterEach, expect, inject, test } from "vitest";
 import { annotations } from "../../../src/api/meta.ts";
 import { podType } from "../../../src/kube/resource-types.ts";
-import { MINUTE } from "../../../src/util/time.ts";
+import { type Clock, DAY, MINUTE, systemClock } from "../../../src/util/time.ts";
 import { openWorld } from "../../real-world/in-world.ts";
 import { permit } from "../../real-world/permissions.ts";
 import type { World, WorldOptions } from "../../real-world/world.ts";
@@ -30,10 +30,14 @@ async function opened(options: WorldOptions = {}): Promise<void> {
   }
 }
 
-async function iam(args: string, interrupted = new AbortController().signal): Promise<Ended> {
+async function iam(
+  args: string,
+  interrupted = new AbortController().signal,
+  clock: Clock = systemClock,
+): Promise<Ended> {
   const where = ["-n", world.namespace, "--operator-namespace", world.namespace];
   const words = [...args.split(" "), ...where, "--kubeconfig", inject("controlPlane").kubeconfig];
-  const ended = await runInProcess(words, {}, { interrupted });
+  const ended = await runInProcess(words, {}, { interrupted, clock });
   world.logs.push(ended.output, ended.notes);
   return ended;
 }
@@ -153,7 +157,9 @@ test("while a Pod uses the old key, it waits until the overlap has passed", {
     { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
   ]);
   await runPod(world, "batch-0", "batch");
-  const waiting = await iam(`${REPLACE} --timeout 20s`);
+  // The clock of the user's machine does not count.
+  const ahead = { ...systemClock, now: () => systemClock.now() + 30 * DAY };
+  const waiting = await iam(`${REPLACE} --timeout 20s`, undefined, ahead);
   expect(waiting.code).toBe(3);
   expect(waiting.notes).toMatch(
     /^Left to do: wait until no Pod uses an old key \(--now does not wait\); revoke the access of iamsa\/ci-bot\. /m,
