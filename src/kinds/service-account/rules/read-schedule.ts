@@ -1,7 +1,7 @@
 /** When an account is read from the console, and when all accounts are listed. Pure. */
 
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
-import type { ConnectionLookup } from "../../../reconciler/context.ts";
+import { accessToRevoke, type ConnectionLookup } from "../../../reconciler/context.ts";
 import { remainingMs } from "../../../util/agreed-time.ts";
 import { DAY, HOUR, type Instant, MINUTE, parseDuration, SECOND } from "../../../util/time.ts";
 import { consoleURLOf } from "./desired-account.ts";
@@ -148,6 +148,6 @@ function intervalsOf({ connection, accountCount }: AccountSnapshot) {
 
 /** How long after its start, in milliseconds, an attempt without a response may still take effect. */
 export function settleMs(connection: ConnectionLookup): number {
-  const timeout = connection.ok ? parseDuration(connection.access.spec.limits.timeout) : undefined;
-  return Math.max(SHORTEST_SETTLE_MS, (timeout ?? 0) + SETTLE_MS);
+  const { timeout = "" } = accessToRevoke(connection)?.spec.limits ?? {};
+  return Math.max(SHORTEST_SETTLE_MS, (parseDuration(timeout) ?? 0) + SETTLE_MS);
 }

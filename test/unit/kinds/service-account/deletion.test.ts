@@ -10,7 +10,7 @@ import {
 import type { AccountSnapshot } from "../../../../src/kinds/service-account/rules/snapshot.ts";
 import { policyOf } from "../../../../src/kinds/service-account/rules/unbinding.ts";
 import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
-import { DAY, MINUTE, toIso8601 } from "../../../../src/util/time.ts";
+import { DAY, HOUR, MINUTE, toIso8601 } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
 import {
   access,
@@ -191,6 +191,12 @@ describe("policies that the namespace has no right to leave bound", () => {
 
   test("do not end an attempt before its call has timed out", () => {
     expect(toText({ attempt: young, ...ungranted })).toBe("Waiting CreateOutcomeUnknown");
+    const limits = { ...access.spec.limits, timeout: "1h" };
+    const slow = { ...access, spec: { ...access.spec, limits }, gracePeriodMs: undefined };
+    const given = { attempt: { ...young, startTime: NOW - HOUR } };
+    const connection = { ...ungranted.connection, ungranted: slow };
+    expect(toText({ ...given, ...ungranted })).toBe("ListAccounts");
+    expect(toText({ ...given, connection })).toBe("Waiting CreateOutcomeUnknown");
   });
 
   test("are named when the account is left", () => {
