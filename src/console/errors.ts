@@ -30,6 +30,9 @@ export function isIamErrorCode(text: string): text is IamErrorCode {
   return (CODES as readonly string[]).includes(text);
 }
 
+/** The code of a request that was answered with a status of success and a web page: a gateway answered it. */
+export const WEB_PAGE = "WebPage";
+
 /** Whether a failure has this code because the console did not answer, or asked to wait. */
 export function isUnanswered(code: string): boolean {
   return code === "Unavailable" || code === "Timeout" || code === "RateLimited";

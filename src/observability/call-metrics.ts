@@ -5,7 +5,7 @@ export function consoleMetrics(registry: Registry) {
   return {
     iamRequests: new Counter({
       name: "iam_operator_iam_requests_total",
-      help: "Calls to the console; the code is the status of the answer, or the code of the error without an answer.",
+      help: "Calls to the console; the code is the status of the answer, `WebPage` for a web page with a status of success, or the code of the error without an answer.",
       labelNames: ["operation", "code"],
       registers: [registry],
     }),

@@ -7,7 +7,7 @@ import { Semaphore } from "../../util/semaphore.ts";
 import { type Clock, type Instant, SECOND } from "../../util/time.ts";
 import { TokenBucket } from "../../util/token-bucket.ts";
 import type { Span, Tracer } from "../../util/trace.ts";
-import { IamError, isIamError } from "../errors.ts";
+import { IamError, isIamError, WEB_PAGE } from "../errors.ts";
 import type { Json } from "../model.ts";
 import { Cooldown } from "../session/cooldown.ts";
 import { type Identity, type Organization, organizationHeaders } from "../session/identity.ts";
@@ -161,7 +161,7 @@ export class Exchange {
       finished(failure.code);
       throw failure;
     }
-    finished(String(response.status));
+    finished(isPage(call, response) ? WEB_PAGE : String(response.status));
     const receivedAt = clock.now();
     this.#consoleClock.note(response.headers, startedAt, undisputedTime(clock));
     if (isThrottled(response.status))
@@ -226,6 +226,11 @@ function noteAnswer(span: Span, exchanged: Exchanged): void {
 
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
+}
+
+/** No JSON begins like a page. A page in place of the login is a failed login. */
+function isPage({ isPublic }: Call, { status, body }: HttpResponse): boolean {
+  return isPublic !== true && isSuccess(status) && /^\s*</.test(body.toString("utf8", 0, 64));
 }
 
 /** Throws if the answer is not a success. */

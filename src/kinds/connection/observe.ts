@@ -110,10 +110,10 @@ function outageOf(
   return { ...outage, waiting };
 }
 
-/** Whether the last run over the object failed because the console did not answer. */
+/** Whether the last run over the object failed because the console did not answer, or a page answered in its place. */
 function isWaiting({ status }: KubeObject & { readonly status?: CommonStatus }): boolean {
   const { reason = "" } = findCondition(status?.conditions, "Ready") ?? {};
-  return isUnanswered(reason);
+  return isUnanswered(reason) || reason === "MalformedResponse";
 }
 
 /** An invalid spec is a result and not an error, so that its session is closed and its deletion continues. */

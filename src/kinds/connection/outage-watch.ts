@@ -1,4 +1,5 @@
 /** Detects the outage of a console from the results of regular calls. */
+import { WEB_PAGE } from "../../console/errors.ts";
 import { type Clock, type Instant, SECOND } from "../../util/time.ts";
 
 /** A single failed call is not an outage: calls must fail for this long without any answer below 500. */
@@ -6,11 +7,11 @@ const OUTAGE_MS = 15 * SECOND;
 
 export interface Outage {
   readonly since: Instant;
-  /** The failure of the calls: an HTTP status or the code of an IamError. */
+  /** The failure of the calls: an HTTP status, the code of an IamError, or WEB_PAGE. */
   readonly code: string;
 }
 
-const FAILURES: ReadonlySet<string> = new Set(["Unavailable", "Timeout"]);
+const FAILURES: ReadonlySet<string> = new Set(["Unavailable", "Timeout", WEB_PAGE]);
 
 export class OutageWatch {
   readonly #clock: Pick<Clock, "now" | "monotonic">;
@@ -29,7 +30,7 @@ export class OutageWatch {
     return this.#outage;
   }
 
-  /** Notes the end of a request: `code` is the status of its answer, or the IamErrorCode if there was no answer. */
+  /** Notes the end of a request: `code` is the status of its answer, WEB_PAGE, or the IamErrorCode if there was no answer. */
   note(code: string): void {
     const status = Number(code);
     if (status < 500) this.#end();

@@ -167,11 +167,17 @@ test("every request is counted by its outcome", async () => {
     fault: { kind: "Reset", when: "BeforeCommit" },
   });
   await failureOf(client.listServiceAccounts());
+  const page = { kind: "Answer", status: 200, body: () => "\n<html></html>" } as const;
+  server.faults.add({ operation: "listServiceAccounts", fault: page });
+  expect(await failureOf(client.listServiceAccounts())).toMatchObject({
+    code: "MalformedResponse",
+  });
   expect(seen).toEqual([
     "login 200",
     "success",
     "getServiceAccount 404",
     "listServiceAccounts Unavailable",
+    "listServiceAccounts WebPage",
   ]);
 });
 

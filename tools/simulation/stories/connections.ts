@@ -36,7 +36,34 @@ function connectionReason(world: StoryWorld): string | undefined {
   return world.condition(clusterConnectionType, "default", "Ready", "")?.reason;
 }
 
+const READS = ["getServiceAccount", "listServiceAccounts", "listBindings", "searchActions"];
+
 export const connectionStories: readonly Story[] = [
+  story("web pages of a gateway are an outage of the console until it answers", async (world) => {
+    await world.begin();
+    for (const operation of READS) world.rewrite(operation, () => " <html>Blocked</html>");
+    await world.pass(12 * MINUTE);
+    const {
+      status,
+      reason,
+      message = "",
+    } = world.condition(clusterConnectionType, "default", "Ready") ?? {};
+    world.expect("it is said", [status, reason], ["False", "ConsoleUnavailable"]);
+    world.expect("what answers", message.includes("web pages have answered in place"));
+    const secret = world.secret();
+    world.cease();
+    await world.pass(2 * MINUTE);
+    const ready = world.condition(clusterConnectionType, "default", "Ready");
+    world.expect("then it is Ready", ready?.status, "True");
+    world.expect("consumers keep their pair", world.secret(), secret);
+  }),
+  story("web pages of one call are not", async (world) => {
+    await world.begin();
+    world.rewrite("listBindings", () => "<html>Blocked</html>");
+    await world.pass(12 * MINUTE);
+    const { status } = world.condition(clusterConnectionType, "default", "Ready") ?? {};
+    world.expect("the connection is Ready", status, "True");
+  }),
   unready("a namespace whose labels are not known yet gets nothing", async (world) => {
     const namespaces = { selector: { matchLabels: { tier: "prod" } } };
     world.strikeWatch("namespaces", { kind: "Late", ms: 20 * SECOND });

@@ -33,7 +33,10 @@ export function sessionEffects(sessions: Sessions) {
       if (session === undefined) return { session };
       return authenticate(sessions, session, snapshot, run);
     }),
-    /** One call to a console that did not answer: any answer below 500 ends the outage, even an error. */
+    /**
+     * One call to a console that did not answer: any answer below 500 ends the outage, even an error, but not a web page. So
+     * a gateway that answers only other calls with web pages is no outage.
+     */
     probe: define<void>("Probe", false, async (_, { key, outage }, { signal }) => {
       const call = sessions.get(key)?.client.searchActions({ q: "a", pageSize: 1 }, signal);
       await call?.catch((error: unknown) => {

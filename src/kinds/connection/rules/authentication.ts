@@ -1,7 +1,7 @@
 /** The condition `Authenticated` of a connection. Pure. */
 import type { ConditionUpdate } from "../../../api/conditions.ts";
 import { originOf } from "../../../connections/connection-origin.ts";
-import type { IamError } from "../../../console/errors.ts";
+import { type IamError, WEB_PAGE } from "../../../console/errors.ts";
 import { ended, withRequestId } from "../../../reconciler/rules/failure.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { toIso8601 } from "../../../util/time.ts";
@@ -76,8 +76,14 @@ function unavailable(
   return {
     status: "Unknown",
     reason: "ConsoleUnavailable",
-    message: `The console at ${origin} has not answered since ${toIso8601(since)} (${code}); ${objects} for it. Calls are repeated until it answers.`,
+    message: `${failureOf(origin, code)} since ${toIso8601(since)} (${code}); ${objects} for it. Calls are repeated until it answers.`,
   };
+}
+
+function failureOf(origin: string, code: string): string {
+  return code === WEB_PAGE
+    ? `At ${origin}, web pages have answered in place of the console`
+    : `The console at ${origin} has not answered`;
 }
 
 /** The count, rounded down to 1, 2, 5, 10, 20, 50 and so on. */

@@ -49,15 +49,15 @@ describe("calls that fail", () => {
     const { clock, told, answer, sessions } = world();
     const since = clock.now();
     for (let second = 0; second < 60; second += 1) {
-      answer(second % 2 === 0 ? "503" : "Timeout");
+      answer(["WebPage", "503", "Timeout"][second % 3] ?? "");
       if (second < 15) expect(told).toEqual([]);
       await clock.advance(SECOND);
     }
-    expect(told).toEqual([`${KEY} Timeout`]);
+    expect(told).toEqual([`${KEY} WebPage`]);
     expect(sessions.outageOf(KEY)?.since).toBe(since);
     answer("401");
     answer("200");
-    expect(told).toEqual([`${KEY} Timeout`, `${KEY} answers`]);
+    expect(told).toEqual([`${KEY} WebPage`, `${KEY} answers`]);
   });
 
   test("are an outage when they have lasted, whatever the wall clock says", async () => {
@@ -109,6 +109,15 @@ describe("a connection during an outage", () => {
     const snapshot = { ...seen(waiting), login: accepted };
     return report(clusterConnectionType, snapshot, outcome, at);
   };
+
+  test("says that web pages answer in place of the console", () => {
+    const outage = { since: NOW - MINUTE, code: "WebPage", waiting: 1 };
+    const { status, message } = authentication({ ...snapshot, outage, login: accepted });
+    expect(status).toBe("Unknown");
+    expect(message).toContain(
+      "At https://console.example.com, web pages have answered in place of the console since ",
+    );
+  });
 
   test("asks once a run, and never without one", () => {
     const outage = { kind: "Waiting", state: "Reconciling", reason: "ConsoleUnavailable" };
