@@ -99,7 +99,7 @@ export async function observe(
     isPlanned: run.isPlan,
     secretsAreWatched: run.caches.secrets.isWatched,
   };
-  if (error !== undefined) throw new PartialFailure({ snapshot, done: {} }, error);
+  if (error !== undefined) throw new PartialFailure({ snapshot, done: undefined }, error);
   return snapshot;
 }
 

@@ -6,7 +6,7 @@ import { parseStoredSpec } from "../../api/parse-spec.ts";
 import { type ConsumersView, noConsumers } from "../../consumers/board.ts";
 import { type KubeObject, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import type { KindDefinition } from "../../reconciler/kind-definition.ts";
+import type { RunDefinition } from "../../reconciler/kind-definition.ts";
 import { ProcessState } from "../../reconciler/process-state.ts";
 import { createReconciler, type KindReconciler } from "../../reconciler/reconciler.ts";
 import { apiKeyType } from "../../resources/resource-types.ts";
@@ -15,12 +15,12 @@ import type { Reconcile } from "../../runtime/result.ts";
 import { toError } from "../../util/to-error.ts";
 import { AttemptRegistry, accountKeyOf, type IssueCoordination, ownerKeyOf } from "./attempts.ts";
 import type { DeletedIssues } from "./deleted-issues.ts";
+import { deleteApiKey } from "./deletion.ts";
+import { apiKeyEffects } from "./effects/effects.ts";
 import { NamespaceIssues } from "./namespace-issues.ts";
 import { observe } from "./observe.ts";
-import { nextOfDeletion } from "./rules/deletion.ts";
 import { notAllowed } from "./rules/forecast.ts";
 import { keysBeforeRestore } from "./rules/keys-before-restore.ts";
-import { next } from "./rules/next.ts";
 import { report } from "./rules/report.ts";
 import {
   type ApiKeyKind,
@@ -28,7 +28,7 @@ import {
   type HeldPair,
   nothingRemembered,
 } from "./rules/snapshot.ts";
-import { apiKeySteps } from "./steps/steps.ts";
+import { reconcileApiKey } from "./run.ts";
 import { defaultTiming, type Timing } from "./timing.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
@@ -144,18 +144,17 @@ function createCoordination(
 function createKind(
   options: ApiKeyOptions,
   coordination: IssueCoordination,
-): KindDefinition<ApiKeyKind> {
+): RunDefinition<ApiKeyKind> {
   const { timing: changes, consumers = noConsumers } = options;
   const timing = { ...defaultTiming, ...changes };
+  const effects = apiKeyEffects(coordination);
   return {
     type: apiKeyType,
     parse: (object) => parseStoredSpec(apiKeyKind, object),
-    start: {},
     observe: (object, spec, run) => observe(object, spec, run, coordination, consumers),
-    next: (progress, at) => next(progress, at, timing),
-    nextOfDeletion: (progress, at) => nextOfDeletion(progress, at, timing),
-    steps: apiKeySteps(coordination),
-    report: (progress, outcome, at, before) => report(progress, outcome, at, timing, before),
+    run: (snapshot, readNow) => reconcileApiKey(snapshot, { effects, timing, readNow }),
+    runOfDeletion: (snapshot, readNow) => deleteApiKey(snapshot, { effects, timing, readNow }),
+    report: ({ snapshot }, outcome, at, before) => report(snapshot, outcome, at, timing, before),
     ifInvalid: (message) => [notAllowed({ reason: "InvalidSpec", message })],
     mustSave: ({ metadata: { uid } }) => coordination.heldPairs.has(uid),
     forget: ({ namespace, name }) => {

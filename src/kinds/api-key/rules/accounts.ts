@@ -9,7 +9,7 @@ import { reconciling } from "../../../reconciler/rules/waiting.ts";
 import { MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { KeyAccount } from "../secret/pair.ts";
 import { welcomeTime } from "./schedule.ts";
-import type { ApiKeyProgress, ApiKeySnapshot, ReadyAccount } from "./snapshot.ts";
+import type { ApiKeySnapshot, ReadyAccount } from "./snapshot.ts";
 import type { KeyStatus } from "./status.ts";
 import type { UnusableAccount } from "./unusable-account.ts";
 
@@ -69,7 +69,7 @@ export function withKnownAccounts(
 }
 
 /** Says when a change of account waits for a rotation window. */
-export function reportMove({ snapshot }: ApiKeyProgress, at: ClockReading): Waiting | undefined {
+export function reportMove(snapshot: ApiKeySnapshot, at: ClockReading): Waiting | undefined {
   const { spec, status } = snapshot;
   if (status.current === undefined || !isMoving(snapshot)) return undefined;
   const opensAt = welcomeTime(status.current, spec.rotation, at.now);

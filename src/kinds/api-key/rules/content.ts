@@ -8,7 +8,7 @@ import type { IssuedPair } from "../secret/pair.ts";
 import { type AccountValues, renderEntries } from "../secret/render.ts";
 import { accountInUse } from "./accounts.ts";
 import { declarationHash, renderingOf } from "./rendering.ts";
-import type { ApiKeyProgress, ApiKeySnapshot } from "./snapshot.ts";
+import type { ApiKeySnapshot } from "./snapshot.ts";
 
 type SecretContent = NonNullable<ApiKeyStatus["content"]>;
 
@@ -35,11 +35,8 @@ export function contentHash(
  * The `content` of the status. The first known version replaces nothing, so no Pod counts as stale: neither a Pod that
  * waits for a Secret, nor a Pod after an upgrade.
  */
-export function contentOf(
-  { snapshot, done }: ApiKeyProgress,
-  at: AgreedTime,
-): SecretContent | undefined {
-  const { object, spec } = snapshot;
+export function contentOf(snapshot: ApiKeySnapshot, at: AgreedTime): SecretContent | undefined {
+  const { object, spec, hasAdopted } = snapshot;
   const account = accountInUse(snapshot);
   const known = withCorrectedReplacement(object.status?.content, at);
   const rendering = renderingOf(snapshot, certainTime(at));
@@ -48,7 +45,7 @@ export function contentOf(
   // A Secret whose metadata differs is read in every run.
   const seen = { hash, ...(rendering.isInPlace ? asSeen(snapshot, certainTime(at)) : {}) };
   if (known?.hash === hash) return { ...known, ...seen };
-  return known === undefined && done.hasAdopted !== true
+  return known === undefined && hasAdopted !== true
     ? seen
     : { ...seen, replacementTime: toIso8601(at.now) };
 }

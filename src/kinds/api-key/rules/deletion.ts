@@ -1,70 +1,49 @@
-/**
- * Deletion steps of an ApiKey. Pure, one effect per step. Deletion is bounded in time even if the console is down.
- *
- * Keys that the operator cannot revoke stay valid until they expire: the last event names them.
- */
+/** What a deletion lists, ends and reports. Pure. */
 import { toEvent } from "../../../api/events.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { blockedSince, cleanupDeadline } from "../../../reconciler/rules/cleanup.ts";
-import { firstFinding, type Released } from "../../../reconciler/rules/outcome.ts";
+import type { Released } from "../../../reconciler/rules/outcome.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import type { Instant } from "../../../util/time.ts";
+import type { IssuedPair } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { isOfGoneAccount } from "./accounts.ts";
-import { noteStaged } from "./delivery.ts";
 import { mayWork } from "./listed-keys.ts";
-import { endFirst } from "./maintenance.ts";
-import { failRun } from "./next.ts";
-import { assumeLost, recoverAttempt } from "./recovery.ts";
-import type { ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
+import { type KeyToEnd, keyToEnd } from "./maintenance.ts";
+import type { ApiKeySnapshot } from "./snapshot.ts";
 import { listedKeyIds } from "./status.ts";
 
-/** The next effect, or the reason to wait; at the end, permission to remove the finalizer. */
-export function nextOfDeletion(
-  progress: ApiKeyProgress,
-  at: ClockReading,
-  timing: Timing,
-): ApiKeyStep | Released {
-  const rules = [noteStaged, listUnlistedKeys, askConsole, deleteSecrets];
-  return firstFinding(rules, progress, at, timing) ?? release(progress.snapshot, at);
-}
-
 /** A pending pair has a key in the console, which the status must list like the others. */
-function listUnlistedKeys({
-  snapshot: { status, held, staging, target },
-}: ApiKeyProgress): ApiKeyStep | undefined {
-  if (held !== undefined) return { kind: "ListUnlistedKey", pair: held.pair };
+export function unlistedPair({
+  status,
+  held,
+  staging,
+  target,
+}: ApiKeySnapshot): IssuedPair | undefined {
+  if (held !== undefined) return held.pair;
   const listed = listedKeyIds(status);
-  const pair = [pairIn(staging), pairIn(target)].find(
-    (candidate) => candidate !== undefined && !listed.includes(candidate.keyId),
+  return [pairIn(staging), pairIn(target)].find(
+    (pair) => pair !== undefined && !listed.includes(pair.keyId),
   );
-  return pair && { kind: "ListUnlistedKey", pair };
 }
 
-function askConsole(
-  progress: ApiKeyProgress,
+/** Whether the deletion no longer waits for the console. */
+export function isCleanupOverdue(
+  { object }: ApiKeySnapshot,
+  { now }: ClockReading,
+  { deletionPatienceMs }: Timing,
+): boolean {
+  return now >= cleanupDeadline(blockedSince(object), now, deletionPatienceMs);
+}
+
+/** The key to be ended next. None if the Secret, and with it the key, is retained. */
+export function keyToEndAtDeletion(
+  snapshot: ApiKeySnapshot,
   at: ClockReading,
-  timing: Timing,
-): ApiKeyStep | undefined {
-  const { snapshot, done } = progress;
-  const { object, spec } = snapshot;
-  const deadline = cleanupDeadline(blockedSince(object), at.now, timing.deletionPatienceMs);
-  const open = recoverAttempt(progress, at, timing);
-  if (at.now >= deadline) return open && assumeLost(snapshot, at);
-  if (open !== undefined) return open;
-  if (spec.secret.deletionPolicy === "Retain") return undefined;
-  const keys = keysOf(snapshot);
-  return endFirst(keys, snapshot, done.failedRevocations, certainTime(at)) ?? failRun(done);
-}
-
-function deleteSecrets({
-  snapshot: { spec, staging, target },
-}: ApiKeyProgress): ApiKeyStep | undefined {
-  if (staging.kind === "Ours") return { kind: "DeleteStaging" };
-  return target.kind === "Ours" && spec.secret.deletionPolicy === "Delete"
-    ? { kind: "DeleteTarget" }
-    : undefined;
+): KeyToEnd | undefined {
+  if (snapshot.spec.secret.deletionPolicy === "Retain") return undefined;
+  return keyToEnd(keysOf(snapshot), snapshot, certainTime(at));
 }
 
 /**
@@ -79,7 +58,7 @@ function keysOf({ status: { current, superseded } }: ApiKeySnapshot) {
 }
 
 /** Allows removal of the finalizer. The event names the keys that stay valid in the console. */
-function release(snapshot: ApiKeySnapshot, at: ClockReading): Released {
+export function release(snapshot: ApiKeySnapshot, at: ClockReading): Released {
   const ids = liveKeyIds(snapshot, certainTime(at));
   const note = `Keys that stay valid until they expire: ${ids.join(", ")}.`;
   const event = toEvent("KeysNotRevoked", "Delete", note);

@@ -8,40 +8,38 @@ import { accountOf, isOfSpec } from "./accounts.ts";
 import { permissionsAreMissing, secretConflict } from "./blocks.ts";
 import { isListedInactive } from "./listed-keys.ts";
 import { isOutdated } from "./needs.ts";
-import type { ActionOf, ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
-import { listedKeyIds } from "./status.ts";
-import { verdictKey } from "./verification.ts";
+import type { ApiKeySnapshot, Closing, LateKey } from "./snapshot.ts";
+import { listedKeyIds, type OrphanedKey } from "./status.ts";
+import { verdictOn } from "./verification.ts";
 
-/** Records in process memory what the staging Secret proves: peers need not wait for the attempt any more. */
-export function noteStaged({
-  snapshot: { staging, held, status },
-  done,
-}: ApiKeyProgress): ApiKeyStep | undefined {
+/** Whether the staging Secret proves something new: the memory need not hold its pair, and peers need not wait. */
+export function isStagedPairNew({ staging, held, status }: ApiKeySnapshot): boolean {
   const pair = pairIn(staging);
-  if (pair === undefined || done.hasNotedStaged === true) return undefined;
-  const isHeld = isSamePair(held?.pair, pair);
+  if (pair === undefined) return false;
   const isOfAttempt = status.attempt !== undefined && attemptOf(staging) === status.attempt.id;
-  return isHeld || isOfAttempt ? { kind: "NoteStaged" } : undefined;
+  return isSamePair(held?.pair, pair) || isOfAttempt;
 }
 
-/** A create that a gateway repeats may bring back an older staging Secret, which would block the new pair for good. */
-export function stageHeldPair(progress: ApiKeyProgress): ApiKeyStep | undefined {
-  const { held, staging } = progress.snapshot;
-  if (held === undefined || isSamePair(pairIn(staging), held.pair)) return undefined;
-  return cleanStaging(progress) ?? { kind: "StagePair", ...held };
+/** Whether a pair exists only in process memory. */
+export function isUnstaged({ held, staging }: ApiKeySnapshot): boolean {
+  return held !== undefined && !isSamePair(pairIn(staging), held.pair);
+}
+
+/** A pair in the Secret that the status does not name as the key in use. */
+interface UnrecordedPair {
+  readonly pair: IssuedPair;
+  /** Whether the open attempt has issued it. */
+  readonly isOfAttempt: boolean;
 }
 
 /** The Secret takes precedence over a status that was lost or is older. */
-export function rebuildStatus({ snapshot }: ApiKeyProgress): ApiKeyStep | undefined {
+export function unrecordedPair(snapshot: ApiKeySnapshot): UnrecordedPair | undefined {
   const { status, target } = snapshot;
   const pair = pairIn(target);
   if (pair === undefined) return undefined;
-  if (isOfOpenAttempt(pair, snapshot)) return { kind: "CommitKey", pair };
-  if (isOutdated(pair, status)) return undefined;
-  if (pair.keyId === status.current?.keyId) return undefined;
-  return status.attempt?.revision === pair.revision
-    ? { kind: "CommitKey", pair }
-    : { kind: "RebuildStatus", pair };
+  if (isOfOpenAttempt(pair, snapshot)) return { pair, isOfAttempt: true };
+  if (isOutdated(pair, status) || pair.keyId === status.current?.keyId) return undefined;
+  return { pair, isOfAttempt: status.attempt?.revision === pair.revision };
 }
 
 /**
@@ -57,84 +55,104 @@ function isOfOpenAttempt(
 }
 
 /** After the API server is restored from an older backup, the status lacks keys that were issued since. */
-export function listKeysBeforeRestore(
-  { snapshot }: ApiKeyProgress,
+export function keysToListAfterRestore(
+  snapshot: ApiKeySnapshot,
   { now }: ClockReading,
-): ApiKeyStep | undefined {
-  const { keysBeforeRestore, status, held, staging, target } = snapshot;
-  if (keysBeforeRestore.length === 0) return undefined;
-  const pairs = [held?.pair, pairIn(staging), pairIn(target)].map((pair) => pair?.keyId);
-  const known = new Set<string | undefined>([...listedKeyIds(status), ...pairs]);
-  const orphans = keysBeforeRestore.filter(
+): readonly OrphanedKey[] {
+  const { keysBeforeRestore } = snapshot;
+  if (keysBeforeRestore.length === 0) return [];
+  const known = knownKeyIds(snapshot);
+  return keysBeforeRestore.filter(
     ({ keyId, expirationTime }) => !known.has(keyId) && now < expirationTime,
   );
-  return orphans.length === 0 ? undefined : { kind: "ListKeysBeforeRestore", orphans };
 }
 
 /** Further late keys are left to the account's report: their descriptions can be forged. */
 const MAX_ORPHANS_WITH_LATE = 500;
 
 /** A closed attempt may still issue a key: its call may take effect late, or twice. */
-export function listLateKeys({ snapshot, done }: ApiKeyProgress): ApiKeyStep | undefined {
-  const { lateKeys, status, held, staging, target } = snapshot;
-  if (lateKeys.length === 0 || done.defersLateKeys === true) return undefined;
-  const pairs = [held?.pair, pairIn(staging), pairIn(target)].map((pair) => pair?.keyId);
-  const known = new Set<string | undefined>([...listedKeyIds(status), ...pairs]);
-  const keys = lateKeys
+export function lateKeysToList(snapshot: ApiKeySnapshot): readonly LateKey[] {
+  const { lateKeys, status, hasTriedLateKeys } = snapshot;
+  if (lateKeys.length === 0 || hasTriedLateKeys === true) return [];
+  const known = knownKeyIds(snapshot);
+  return lateKeys
     .filter(({ keyId, attemptId }) => !known.has(keyId) && attemptId !== status.attempt?.id)
     .slice(0, Math.max(MAX_ORPHANS_WITH_LATE - status.orphaned.length, 0));
-  return keys.length === 0 ? undefined : { kind: "ListLateKeys", keys };
 }
 
-/** Delivers a staged pair to the consumers once the console accepts it. */
-export function deliverPair(
-  { snapshot, done }: ApiKeyProgress,
+/** Keys that the status lists, or whose pairs are stored or in memory. */
+function knownKeyIds({
+  status,
+  held,
+  staging,
+  target,
+}: ApiKeySnapshot): ReadonlySet<string | undefined> {
+  const pairs = [held?.pair, pairIn(staging), pairIn(target)].map((pair) => pair?.keyId);
+  return new Set([...listedKeyIds(status), ...pairs]);
+}
+
+/** The staged pair that the target should get: it is newer, and neither delivered nor given up. */
+export function pairToDeliver(snapshot: ApiKeySnapshot): IssuedPair | undefined {
+  const pair = pairIn(snapshot.staging);
+  return pair !== undefined && isNews(pair, snapshot) ? pair : undefined;
+}
+
+/** Why the pair cannot be delivered, or be closed as unwanted, now. */
+export function obstacleToDelivery(
+  pair: IssuedPair,
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+): Waiting | undefined {
+  const account = isWanted(pair, snapshot) ? accountOf(pair, snapshot) : snapshot.account;
+  if (account.kind === "Waiting") return account;
+  if (!isWanted(pair, snapshot)) return undefined;
+  return (
+    secretConflict(snapshot) ??
+    (isOfSpec(pair, snapshot) ? permissionsAreMissing(snapshot, at) : undefined)
+  );
+}
+
+/** Why a staged pair is not delivered yet. */
+export function waitForDelivery(
+  snapshot: ApiKeySnapshot,
   at: ClockReading,
   timing: Timing,
-): ApiKeyStep | undefined {
-  const pair = pairIn(snapshot.staging);
-  if (pair === undefined || !isNews(pair, snapshot)) return undefined;
-  if (!isWanted(pair, snapshot)) return leave(pair, snapshot);
-  const account = accountOf(pair, snapshot);
-  if (account.kind === "Waiting") return account;
-  const conflict =
-    secretConflict(snapshot) ??
-    (isOfSpec(pair, snapshot) ? permissionsAreMissing(snapshot, at) : undefined);
-  if (conflict !== undefined) return conflict;
-  const isAccepted = done.verdicts?.get(verdictKey(pair, snapshot));
-  if (isAccepted === undefined) return { kind: "VerifyPair", pair };
-  if (isAccepted) return { kind: "SwitchSecret", pair, previous: previousOf(pair, snapshot) };
-  const refusedForMs = refusedFor(snapshot, pair.keyId, at);
-  // Without the list, a new key is not known to be inactive: the console may be slow to accept it.
-  const isInactive = isListedInactive(account, pair.keyId);
-  const patienceMs = isInactive ? timing.endedPatienceMs : timing.verifyGiveUpMs;
-  return refusedForMs >= patienceMs
-    ? giveUp(pair, isInactive, snapshot, at)
-    : waitForConsole(pair, refusedForMs >= timing.verifyPatienceMs, timing);
+): Waiting | undefined {
+  const pair = pairToDeliver(snapshot);
+  if (pair === undefined) return undefined;
+  const obstacle = obstacleToDelivery(pair, snapshot, at);
+  if (obstacle !== undefined) return obstacle;
+  if (verdictOn(pair, snapshot) !== "Rejected") return undefined;
+  const isLate = refusedFor(snapshot, pair.keyId, at) >= timing.verifyPatienceMs;
+  return {
+    kind: "Waiting",
+    state: "Reconciling",
+    reason: isLate ? "VerificationFailed" : "Verifying",
+    message: `The console does not accept the new key ${pair.keyId} yet; it is kept and tried again.`,
+    afterMs: isLate ? timing.verifySlowRetryMs : timing.verifyRetryMs,
+  };
 }
 
 /**
  * Whether consumers may get the pair: it belongs to the account that the spec names, or to the account whose key they
  * have. A rotation that was under way when the spec changed ends as usual.
  */
-function isWanted(pair: IssuedPair, snapshot: ApiKeySnapshot): boolean {
+export function isWanted(pair: IssuedPair, snapshot: ApiKeySnapshot): boolean {
   return isOfSpec(pair, snapshot) || pair.saId === snapshot.status.current?.saId;
 }
 
 /** The spec named the pair's account only for a while. Its key is ended like other superseded keys. */
-function leave(unwanted: IssuedPair, { account }: ApiKeySnapshot): ApiKeyStep {
-  if (account.kind === "Waiting") return account;
+export function closeUnwanted(unwanted: IssuedPair): Closing {
   const because = `spec.serviceAccountRef no longer names ServiceAccount ${unwanted.serviceAccount}, so no consumer gets key ${unwanted.keyId}`;
-  return { kind: "CloseAttempt", orphans: [], refund: false, unwanted, because };
+  return { orphans: [], refund: false, unwanted, because };
 }
 
 /** A reissued key has one ID and two secrets, and the earlier secret is not a pair of its own. */
-function previousOf(pair: IssuedPair, { target }: ApiKeySnapshot): IssuedPair | undefined {
+export function previousOf(pair: IssuedPair, { target }: ApiKeySnapshot): IssuedPair | undefined {
   const delivered = pairIn(target);
   return delivered?.keyId === pair.keyId ? undefined : delivered;
 }
 
-/** Whether the target should get a staged pair: it is newer, and neither delivered nor given up. */
 function isNews(pair: IssuedPair, snapshot: ApiKeySnapshot): boolean {
   const { status, target } = snapshot;
   if (isDone(pair, snapshot)) return false;
@@ -163,26 +181,23 @@ function refusedFor({ pendingRejection }: ApiKeySnapshot, keyId: string, at: Clo
   return pendingRejection?.keyId === keyId ? at.monotonic - pendingRejection.since : 0;
 }
 
-function giveUp(
-  { keyId, expirationTime, serviceAccount, saId }: IssuedPair,
-  isInactive: boolean,
-  { status, staging }: ApiKeySnapshot,
-  { now }: ClockReading,
-): ActionOf<"CloseAttempt"> {
+/** Gives up a pair that the console rejects for too long. */
+export function closeRejected(
+  pair: IssuedPair,
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  timing: Timing,
+): Closing | undefined {
+  const { keyId, expirationTime, serviceAccount, saId } = pair;
+  const { status, staging } = snapshot;
+  // Without the list, a new key is not known to be inactive: the console may be slow to accept it.
+  const isInactive = isListedInactive(accountOf(pair, snapshot), keyId);
+  const patienceMs = isInactive ? timing.endedPatienceMs : timing.verifyGiveUpMs;
+  if (refusedFor(snapshot, keyId, at) < patienceMs) return undefined;
   const attemptId = status.attempt?.id ?? attemptOf(staging) ?? "unknown";
+  const found = { keyId, attemptId, observedTime: at.now, expirationTime, late: undefined };
   return {
-    kind: "CloseAttempt",
-    orphans: [
-      {
-        keyId,
-        attemptId,
-        observedTime: now,
-        expirationTime,
-        late: undefined,
-        serviceAccount,
-        saId,
-      },
-    ],
+    orphans: [{ ...found, serviceAccount, saId }],
     refund: false,
     because: isInactive
       ? `the console rejects key ${keyId} and lists it as inactive or expired`
@@ -190,23 +205,8 @@ function giveUp(
   };
 }
 
-function waitForConsole({ keyId }: IssuedPair, isLate: boolean, timing: Timing): Waiting {
-  return {
-    kind: "Waiting",
-    state: "Reconciling",
-    reason: isLate ? "VerificationFailed" : "Verifying",
-    message: `The console does not accept the new key ${keyId} yet; it is kept and tried again.`,
-    afterMs: isLate ? timing.verifySlowRetryMs : timing.verifyRetryMs,
-  };
-}
-
-/** Deletes the staging Secret after its pair is delivered or given up, or if the pair is unreadable. */
-export function cleanStaging({
-  snapshot: { staging, status },
-}: ApiKeyProgress): ApiKeyStep | undefined {
-  if (staging.kind !== "Ours") return undefined;
-  const { pair } = staging;
-  return pair === undefined || listedKeyIds(status).includes(pair.keyId)
-    ? { kind: "DeleteStaging" }
-    : { kind: "ListUnlistedKey", pair };
+/** The pair in a staging Secret that can be deleted, if no status lists its key. */
+export function unlistedStagedPair({ staging, status }: ApiKeySnapshot): IssuedPair | undefined {
+  const pair = pairIn(staging);
+  return pair === undefined || listedKeyIds(status).includes(pair.keyId) ? undefined : pair;
 }

@@ -1,69 +1,60 @@
-/** From the need for a key to the call that issues it. Pure. */
+/** From the need for a key to the intent to issue it. Pure. */
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
-import { firstFinding } from "../../../reconciler/rules/outcome.ts";
+import { firstFinding, type Waiting } from "../../../reconciler/rules/outcome.ts";
+import type { IssuedPair } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
-import { blocks, pairIsNotKept, WAITING_FOR_PEER } from "./blocks.ts";
+import { blocks, pairIsNotKept } from "./blocks.ts";
 import { needs } from "./needs.ts";
-import type {
-  ApiKeyDone,
-  ApiKeyProgress,
-  ApiKeySnapshot,
-  ApiKeyStep,
-  KeyNeed,
-} from "./snapshot.ts";
+import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
+import { verdictOnCurrent } from "./verification.ts";
 
-/** Only the run that recorded an intent carries it out. */
-export function carryOutIntent({
-  snapshot: { status },
-  done,
-}: ApiKeyProgress): ApiKeyStep | undefined {
-  return status.attempt !== undefined && status.attempt.id === done.intentRecorded
-    ? { kind: "IssueKey" }
-    : undefined;
-}
-
-export function prepareIssue(
-  { snapshot, done }: ApiKeyProgress,
+/** Why a key is to be issued now: one is needed, and nothing forbids it. */
+export function reasonToIssue(
+  snapshot: ApiKeySnapshot,
   at: ClockReading,
   timing: Timing,
-): ApiKeyStep | undefined {
-  const need = firstFinding(needs, snapshot, at, timing);
-  // An open attempt is the only trace of its key: it must never be overwritten (S6).
-  if (need === undefined || snapshot.status.attempt !== undefined) return undefined;
-  const block = firstFinding(blocks, snapshot, at, need);
-  if (block?.reason === WAITING_FOR_PEER && done.isQueued !== true)
-    return { kind: "QueueForAccount" };
-  if (block !== undefined) return block;
-  if (snapshot.target.kind === "Unlisted") return { kind: "ReadTarget" };
-  if (done.precheck === undefined) return { kind: "Precheck" };
-  const { notKept, refusal } = done.precheck;
-  if (notKept !== undefined) return pairIsNotKept(notKept);
-  // It fails the run, but the key in use comes first.
-  if (refusal !== undefined) return undefined;
-  const check = lastCheck(need, snapshot, done);
-  if (check !== undefined) return check;
-  const { knownKeyIds } = done.precheck;
-  return { kind: "RecordIntent", because: need, knownKeyIds, revision: nextRevision(snapshot) };
+): KeyNeed | undefined {
+  const need = needOf(snapshot, at, timing);
+  if (need === undefined) return undefined;
+  return firstFinding(blocks, snapshot, at, need) === undefined ? need : undefined;
+}
+
+/** Why no key is issued although one is needed. */
+export function waitForIssue(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  timing: Timing,
+): Waiting | undefined {
+  const need = needOf(snapshot, at, timing);
+  if (need === undefined) return undefined;
+  const { notKept } = snapshot.precheck ?? {};
+  return firstFinding(blocks, snapshot, at, need) ?? (notKept && pairIsNotKept(notKept));
+}
+
+/** An open attempt is the only trace of its key: it must never be overwritten (S6). */
+function needOf(snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing): KeyNeed | undefined {
+  return snapshot.status.attempt === undefined
+    ? firstFinding(needs, snapshot, at, timing)
+    : undefined;
 }
 
 /**
- * The console may accept a rejected key again, for example after its account is enabled, so an earlier rejection is not
- * enough.
+ * The rejected pair in use, if this run has not tried it. The console may accept it again, for example after its account
+ * is enabled, so an earlier rejection is not enough.
  */
-function lastCheck(
-  { reason }: KeyNeed,
-  { status: { current }, target }: ApiKeySnapshot,
-  { verdicts }: ApiKeyDone,
-): ApiKeyStep | undefined {
-  const pair = pairIn(target);
-  const isChecked = current === undefined || verdicts?.has(current.keyId) === true;
-  return reason === "KeyRefused" && pair !== undefined && !isChecked
-    ? { kind: "VerifyPair", pair }
+export function pairToTryAgain(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  timing: Timing,
+): IssuedPair | undefined {
+  return reasonToIssue(snapshot, at, timing)?.reason === "KeyRefused" &&
+    verdictOnCurrent(snapshot) === undefined
+    ? pairIn(snapshot.target)
     : undefined;
 }
 
-function nextRevision({ status, target, staging }: ApiKeySnapshot): number {
+export function nextRevision({ status, target, staging }: ApiKeySnapshot): number {
   return (
     Math.max(
       status.current?.revision ?? 0,

@@ -5,6 +5,7 @@ import { firstFinding } from "../../../reconciler/rules/outcome.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { KeyAccount } from "../secret/pair.ts";
+import type { SecretContents } from "../secret/render.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { accountInUse, accountOf } from "./accounts.ts";
@@ -14,72 +15,50 @@ import { isNotKept } from "./not-kept.ts";
 import { isRehearsalDue } from "./rehearsal.ts";
 import { isDelivered, isStillDeclared, renderingOf } from "./rendering.ts";
 import { overlapEnd } from "./schedule.ts";
-import type {
-  ActionOf,
-  ApiKeyProgress,
-  ApiKeySnapshot,
-  ApiKeyStep,
-  ReadyAccount,
-} from "./snapshot.ts";
+import type { ApiKeySnapshot, ReadyAccount } from "./snapshot.ts";
 import type { SupersededKey } from "./status.ts";
 import { isCheckDue } from "./verification.ts";
 
-/** Reads an unchanged Secret only if there is something to do with it. */
-export function readTarget(
-  progress: ApiKeyProgress,
+/** Whether an unchanged Secret must be read: only if there is something to do with it. */
+export function isTargetNeeded(
+  snapshot: ApiKeySnapshot,
   at: ClockReading,
   timing: Timing,
-): ApiKeyStep | undefined {
-  const { snapshot } = progress;
-  if (snapshot.target.kind !== "Unread") return undefined;
+): boolean {
+  if (snapshot.target.kind !== "Unread") return false;
   const isAtRest =
     firstFinding(needs, snapshot, at, timing) === undefined &&
     snapshot.keysBeforeRestore.length === 0 &&
     !isCheckDue(snapshot, at, timing) &&
     !isRehearsalDue(snapshot, at) &&
-    dueRetirement(progress, at) === undefined &&
+    keyToRetire(snapshot, at) === undefined &&
     isStillDeclared(snapshot, certainTime(at));
-  return isAtRest ? undefined : { kind: "ReadTarget" };
+  return !isAtRest;
 }
 
-/** Restores the declared content of the Secret: after an edit, a change of the template, or the end of an overlap. */
-export function renderSecret(progress: ApiKeyProgress, at: ClockReading): ApiKeyStep | undefined {
-  const rendering = renderingOf(progress.snapshot, certainTime(at));
+/** The declared content of the Secret, if it is to be restored: after an edit, a change of the template, or the end of an overlap. */
+export function contentToRestore(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+): SecretContents | undefined {
+  const rendering = renderingOf(snapshot, certainTime(at));
   if (rendering === undefined || rendering.isInPlace) return undefined;
-  if (isNotKept(progress, rendering)) return undefined;
+  if (isNotKept(snapshot, rendering)) return undefined;
   const { pair, previous } = rendering;
-  return { kind: "RenderSecret", pair, previous };
+  return { pair, previous };
+}
+
+/** A key to be ended, and the call for it. */
+export interface KeyToEnd {
+  readonly call: "disableKey" | "deleteKey";
+  readonly keyId: string;
 }
 
 /**
- * Revokes superseded keys after the overlap, if the connection defines the calls for it. The console must accept the
- * key in use just before: a superseded key may be the only working key.
+ * The superseded key to be revoked next: after its overlap, if the connection defines the calls for it. The console must
+ * accept the key in use just before: a superseded key may be the only working key.
  */
-export function retire(progress: ApiKeyProgress, at: ClockReading): ApiKeyStep | undefined {
-  const step = dueRetirement(progress, at);
-  const { status, target } = progress.snapshot;
-  const pair = pairIn(target);
-  if (step === undefined || status.current === undefined || pair === undefined) return undefined;
-  const { keyId } = status.current;
-  const { verdicts, letIn } = progress.done;
-  const isAccepted = verdicts?.get(keyId);
-  if (isAccepted === undefined) return { kind: "VerifyPair", pair };
-  if (!isAccepted) return undefined;
-  return letIn?.has(keyId) === true ? { kind: "Failing", error: onlyLetIn(keyId, step) } : step;
-}
-
-function onlyLetIn(
-  keyId: string,
-  { keyId: ended }: ActionOf<"DisableKey" | "DeleteKey">,
-): IamError {
-  const message = `searchActions: the answer to a try of key ${keyId} may come from a gateway, so it does not show that the key works; the key before it, ${ended}, is not ended`;
-  return new IamError("MalformedResponse", message, { operation: "searchActions" });
-}
-
-function dueRetirement(
-  { snapshot, done }: ApiKeyProgress,
-  at: ClockReading,
-): ActionOf<"DisableKey" | "DeleteKey"> | undefined {
+export function keyToRetire(snapshot: ApiKeySnapshot, at: ClockReading): KeyToEnd | undefined {
   const now = certainTime(at);
   const { spec, status } = snapshot;
   if (accountInUse(snapshot).kind !== "Ready") return undefined;
@@ -91,29 +70,34 @@ function dueRetirement(
   const due = status.superseded
     .filter(({ keyId }) => keyId !== pending?.keyId)
     .filter((key) => now >= overlapEnd(key, spec.rotation, converged));
-  return endFirst(due, snapshot, done.failedRevocations, now);
+  return keyToEnd(due, snapshot, now);
+}
+
+/** Why no key is revoked for a successor that the console has only let in. */
+export function onlyLetIn(keyId: string, { keyId: ended }: KeyToEnd): IamError {
+  const message = `searchActions: the answer to a try of key ${keyId} may come from a gateway, so it does not show that the key works; the key before it, ${ended}, is not ended`;
+  return new IamError("MalformedResponse", message, { operation: "searchActions" });
 }
 
 type EndableKey = KeyAccount &
   Pick<SupersededKey, "keyId" | "state" | "answeredCall" | "expirationTime">;
 
 /**
- * Revokes the first key that can be revoked and has not expired, if its account is ready. A live key is disabled before it is deleted. A key
- * that was disabled outside the operator is deleted too, because it could be enabled again. An answered call is not
- * repeated before a list shows the key as valid.
+ * The first key that can be revoked and has not expired, if its account is ready. A live key is disabled before it is
+ * deleted. A key that was disabled outside the operator is deleted too, because it could be enabled again. An answered
+ * call is not repeated before a list shows the key as valid. A call that has failed is not repeated in the same run.
  */
-export function endFirst(
+export function keyToEnd(
   keys: readonly EndableKey[],
   snapshot: ApiKeySnapshot,
-  failed: ReadonlyMap<string, unknown> | undefined,
   now: Instant,
-): ActionOf<"DisableKey" | "DeleteKey"> | undefined {
+): KeyToEnd | undefined {
   for (const key of keys) {
     const { keyId, expirationTime } = key;
     const account = accountOf(key, snapshot);
-    const kind = account.kind === "Ready" ? endingCall(key, account) : undefined;
-    if (kind !== undefined && failed?.has(keyId) !== true && now < expirationTime)
-      return { kind, keyId };
+    const call = account.kind === "Ready" ? endingCall(key, account) : undefined;
+    const hasFailed = snapshot.failedRevocations?.has(keyId) === true;
+    if (call !== undefined && !hasFailed && now < expirationTime) return { call, keyId };
   }
   return undefined;
 }
@@ -121,8 +105,8 @@ export function endFirst(
 function endingCall(
   { state, answeredCall }: Pick<SupersededKey, "state" | "answeredCall">,
   { canDisableKeys, canDeleteKeys }: ReadyAccount,
-): "DisableKey" | "DeleteKey" | undefined {
+): KeyToEnd["call"] | undefined {
   if (state === "Deleted" || state === "Expired") return undefined;
-  if (state === "Live" && canDisableKeys) return "DisableKey";
-  return canDeleteKeys && answeredCall !== "deleteKey" ? "DeleteKey" : undefined;
+  if (state === "Live" && canDisableKeys) return "disableKey";
+  return canDeleteKeys && answeredCall !== "deleteKey" ? "deleteKey" : undefined;
 }

@@ -6,7 +6,7 @@ import { stalled } from "../../../reconciler/rules/waiting.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import { contentId, type Rendering, renderingOf } from "./rendering.ts";
-import type { ApiKeyProgress } from "./snapshot.ts";
+import type { ApiKeySnapshot } from "./snapshot.ts";
 import { isCheckRequested } from "./verification.ts";
 
 /** The reason of a write that the API server answers with other content. */
@@ -14,24 +14,23 @@ export const SECRET_NOT_KEPT = "SecretNotKept";
 
 /** Whether the API server has answered this very write with other content, and a person has not asked to repeat it. */
 export function isNotKept(
-  { snapshot, done }: ApiKeyProgress,
+  snapshot: ApiKeySnapshot,
   { wanted }: Pick<Rendering, "wanted">,
 ): boolean {
-  const { notKept, target } = snapshot;
+  const { notKept, target, hasWritten } = snapshot;
   if (notKept === undefined || target.kind !== "Ours") return false;
   if (notKept.resourceVersion !== target.resourceVersion) return false;
   if (notKept.sent !== contentId(wanted)) return false;
-  return done.hasWritten === true || !isCheckRequested(snapshot);
+  return hasWritten === true || !isCheckRequested(snapshot);
 }
 
 /** Reported once everything else is done. */
-export function reportNotKept(progress: ApiKeyProgress, at: ClockReading): Waiting | undefined {
-  const { snapshot } = progress;
+export function reportNotKept(snapshot: ApiKeySnapshot, at: ClockReading): Waiting | undefined {
   const { self, spec, notKept } = snapshot;
   if (notKept === undefined) return undefined;
   const rendering = renderingOf(snapshot, certainTime(at));
   if (rendering === undefined || rendering.isInPlace) return undefined;
-  return isNotKept(progress, rendering)
+  return isNotKept(snapshot, rendering)
     ? stalled(SECRET_NOT_KEPT, describeNotKept(secretNameOf(self.name, spec), notKept.what))
     : undefined;
 }

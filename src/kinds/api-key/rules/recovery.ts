@@ -9,62 +9,55 @@ import { attemptOf, pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { accountOf, isOfSpec } from "./accounts.ts";
 import { expiryOf } from "./schedule.ts";
-import type {
-  ActionOf,
-  ApiKeyProgress,
-  ApiKeySnapshot,
-  ApiKeyStep,
-  PeerKeys,
-  ReadyAccount,
-} from "./snapshot.ts";
+import type { ApiKeySnapshot, Closing, ReadyAccount, SecondRead } from "./snapshot.ts";
 import { type IssueAttempt, type KeyStatus, listedKeyIds, type OrphanedKey } from "./status.ts";
-import type { UnusableAccount } from "./unusable-account.ts";
 
 /** The call timeout that {@link Timing.recoverySettleMs} assumes. */
 const DEFAULT_CALL_TIMEOUT_MS = 15_000;
 
-export function recoverAttempt(
-  { snapshot, done }: ApiKeyProgress,
-  at: ClockReading,
-  timing: Timing,
-): ApiKeyStep | undefined {
-  const { recovery } = snapshot;
+/** The open attempt, if its pair is neither stored nor in memory. */
+export function unexplainedAttempt(snapshot: ApiKeySnapshot): IssueAttempt | undefined {
   const { attempt } = snapshot.status;
-  if (attempt === undefined || done.intentRecorded === attempt.id) return undefined;
-  if (pairOfAttempt(attempt, snapshot) !== undefined) return undefined;
-  if (recovery?.attemptId !== attempt.id) return { kind: "StartRecovery", attemptId: attempt.id };
-  const account = accountOf(attempt, snapshot);
-  if (account.kind === "Waiting") return waitForAccount(account, attempt, snapshot, at, timing);
-  if (done.secondRead?.peers.isConclusive === false)
-    return recovering(attempt, snapshot, timing.recoveryGapMs);
-  if (done.secondRead !== undefined) {
-    const listed = union(recovery.firstRead?.keyIds, done.secondRead.keyIds);
-    return closeAttempt(attempt, listed, done.secondRead.peers, snapshot, at);
-  }
-  const dueAt =
-    recovery.firstRead === undefined
-      ? recovery.since + settleMs(account, timing)
-      : recovery.firstRead.at + timing.recoveryGapMs;
-  return at.monotonic >= dueAt
-    ? { kind: "ReadUnexplainedKeys" }
-    : recovering(attempt, snapshot, dueAt - at.monotonic);
+  return attempt === undefined || pairOfAttempt(attempt, snapshot) !== undefined
+    ? undefined
+    : attempt;
 }
 
 /**
- * An account that the spec no longer names may never be ready again, and the workload needs a key: the wait for it is
- * limited.
+ * Milliseconds until the next step of the recovery: until the account's keys are read, or until a key is assumed to be
+ * lost. An account that the spec no longer names may never be ready again, and the workload needs a key: the wait for it
+ * is limited.
  */
-function waitForAccount(
-  account: UnusableAccount,
+export function recoveryDueMs(
   attempt: IssueAttempt,
   snapshot: ApiKeySnapshot,
+  { monotonic }: ClockReading,
+  timing: Timing,
+): number {
+  const { since = monotonic, firstRead } = snapshot.recovery ?? {};
+  const account = accountOf(attempt, snapshot);
+  if (account.kind === "Waiting")
+    return isOfSpec(attempt, snapshot)
+      ? Number.POSITIVE_INFINITY
+      : since + timing.formerAccountPatienceMs - monotonic;
+  return firstRead === undefined
+    ? since + settleMs(account, timing) - monotonic
+    : firstRead.at + timing.recoveryGapMs - monotonic;
+}
+
+/** Why an open attempt is not explained yet. A read that was due has proven nothing, and is repeated. */
+export function waitForRecovery(
+  snapshot: ApiKeySnapshot,
   at: ClockReading,
-  { formerAccountPatienceMs }: Timing,
-): ApiKeyStep | undefined {
-  const { recovery } = snapshot;
-  if (recovery === undefined || isOfSpec(attempt, snapshot)) return account;
-  const leftMs = recovery.since + formerAccountPatienceMs - at.monotonic;
-  return leftMs > 0 ? { ...account, afterMs: leftMs } : assumeLost(snapshot, at);
+  timing: Timing,
+): Waiting | undefined {
+  const attempt = unexplainedAttempt(snapshot);
+  if (attempt === undefined) return undefined;
+  const dueMs = recoveryDueMs(attempt, snapshot, at, timing);
+  const afterMs = dueMs > 0 ? dueMs : timing.recoveryGapMs;
+  const account = accountOf(attempt, snapshot);
+  if (account.kind === "Ready") return recovering(attempt, snapshot, afterMs);
+  return isOfSpec(attempt, snapshot) ? account : { ...account, afterMs };
 }
 
 /** Extends the wait by the part of the timeout that exceeds the default. */
@@ -104,18 +97,19 @@ function pairOfAttempt(
   return delivered.revision === revision ? delivered : undefined;
 }
 
-function closeAttempt(
+/** What two lists of the account's keys show: which keys the attempt has issued. */
+export function closeByLists(
   attempt: IssueAttempt,
-  listed: ReadonlySet<string> | undefined,
-  peers: PeerKeys,
+  { keyIds, peers }: SecondRead,
   snapshot: ApiKeySnapshot,
   at: ClockReading,
-): ActionOf<"CloseAttempt"> {
-  const { status, spec } = snapshot;
+): Closing {
+  const { status, spec, recovery } = snapshot;
+  const listed = union(recovery?.firstRead?.keyIds, keyIds);
   const lost = (keyId: string | undefined) =>
     lostKey(keyId, attempt, Math.max(attempt.startTime, at.now), at, spec.expiresInDays);
   const close = (orphans: readonly OrphanedKey[], because: string) =>
-    ({ kind: "CloseAttempt", orphans, refund: orphans.length === 0, because }) as const;
+    ({ orphans, refund: orphans.length === 0, because }) as const;
   if (attempt.knownKeyIds === undefined || listed === undefined)
     return close(
       [lost(undefined)],
@@ -138,14 +132,13 @@ function closeAttempt(
   );
 }
 
-/** Stops waiting for the open attempt and assumes the worst: a key was issued and lost. */
-export function assumeLost(
-  { status: { attempt }, spec }: ApiKeySnapshot,
+/** Stops waiting for the attempt and assumes the worst: a key was issued and lost. */
+export function closeAsLost(
+  attempt: IssueAttempt,
+  { spec }: ApiKeySnapshot,
   at: ClockReading,
-): ActionOf<"CloseAttempt"> | undefined {
-  if (attempt === undefined) return undefined;
+): Closing {
   return {
-    kind: "CloseAttempt",
     orphans: [lostKey(undefined, attempt, at.now, at, spec.expiresInDays)],
     refund: false,
     because:

@@ -10,29 +10,13 @@ import { DAY, HOUR } from "../../../util/time.ts";
 import { secretNameOf, stagingName } from "../secret/owner.ts";
 import { describeUnkept, stagingConflict } from "./blocks.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
-import type {
-  ApiKeyProgress,
-  ApiKeySnapshot,
-  ApiKeyStep,
-  KeyNeed,
-  Rehearsal,
-  Trial,
-} from "./snapshot.ts";
+import type { ApiKeySnapshot, KeyNeed, Rehearsal, Trial } from "./snapshot.ts";
 import { isCheckRequested } from "./verification.ts";
 
 /** The reason of a Secret that the API server does not accept in a dry run. */
 export const SECRET_REJECTED = "SecretRejected";
 
-/** Rehearses the next key once a day; hourly, and for each spec, while it could not be delivered; and on request. */
-export function rehearse(
-  { snapshot, done }: ApiKeyProgress,
-  at: ClockReading,
-): ApiKeyStep | undefined {
-  return done.isRehearsed !== true && isRehearsalDue(snapshot, at)
-    ? { kind: "Rehearse" }
-    : undefined;
-}
-
+/** Once a day; hourly, and for each spec, while the next key could not be delivered; and on request. */
 export function isRehearsalDue(snapshot: ApiKeySnapshot, at: ClockReading): boolean {
   if (!canRehearse(snapshot)) return false;
   return nextRehearsalMs(snapshot, at) === 0 || isCheckRequested(snapshot);

@@ -26,9 +26,7 @@ import { EXPIRING_SOON, readinessOf } from "./readiness.ts";
 import { canRehearse, nextRehearsalMs, unrehearsed } from "./rehearsal.ts";
 import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
 import {
-  type ApiKeyDone,
   type ApiKeyMemory,
-  type ApiKeyProgress,
   type ApiKeySnapshot,
   nothingRemembered,
   type ReadyAccount,
@@ -50,14 +48,14 @@ const DELETION_RETRY_MS = 30 * SECOND;
 const LISTED_MS = DAY;
 
 export function report(
-  progress: ApiKeyProgress,
+  snapshot: ApiKeySnapshot,
   outcome: Outcome,
   at: ClockReading,
   timing: Timing,
   before: ApiKeyMemory = nothingRemembered,
 ): Report<ApiKeyMemory> {
-  const { object } = progress.snapshot;
-  const entry = objectReport(progress, outcome, at);
+  const { object } = snapshot;
+  const entry = objectReport(snapshot, outcome, at);
   const isConverged = entry.status.consumers?.stale === 0;
   const { reason, message } = entry.readiness;
   const wasExpiring = findCondition(object.status?.conditions, "Ready")?.reason === EXPIRING_SOON;
@@ -67,17 +65,17 @@ export function report(
     events: reason === EXPIRING_SOON && !wasExpiring ? [{ object, event }] : [],
     requeueAfterMs:
       outcome.kind === "Failed"
-        ? retryMs(progress, outcome.error, timing)
+        ? retryMs(snapshot, outcome.error, timing)
         : Math.min(
             waitMs(outcome),
-            nextDueMs(progress.snapshot, isConverged, at),
-            checkMs(progress.snapshot, at, timing),
-            pairCheckMs(progress.snapshot, outcome, at, timing),
-            rehearsalMs(progress.snapshot, outcome, at),
-            patienceMs(progress.snapshot, at, timing),
-            lateKeysMs(progress.done),
+            nextDueMs(snapshot, isConverged, at),
+            checkMs(snapshot, at, timing),
+            pairCheckMs(snapshot, outcome, at, timing),
+            rehearsalMs(snapshot, outcome, at),
+            patienceMs(snapshot, at, timing),
+            lateKeysMs(snapshot),
           ),
-    ...newMemory(progress.snapshot, at, before),
+    ...newMemory(snapshot, at, before),
   };
 }
 
@@ -100,13 +98,12 @@ function newMemory(
 }
 
 function objectReport(
-  progress: ApiKeyProgress,
+  snapshot: ApiKeySnapshot,
   outcome: Outcome,
   at: ClockReading,
 ): ObjectReport<ApiKey> & { readonly status: ApiKeyStatus } {
-  const { snapshot } = progress;
   const { object } = snapshot;
-  const status = statusAfter(progress, at);
+  const status = statusAfter(snapshot, at);
   const readiness = readinessOf(snapshot, outcome, at);
   return {
     type: apiKeyType,
@@ -122,12 +119,11 @@ function objectReport(
   };
 }
 
-function statusAfter(progress: ApiKeyProgress, at: ClockReading): ApiKeyStatus {
-  const { snapshot } = progress;
+function statusAfter(snapshot: ApiKeySnapshot, at: ClockReading): ApiKeyStatus {
   const { self, spec } = snapshot;
   const now = certainTime(at);
   const keys = withoutExpired(snapshot, now);
-  const content = contentOf(progress, at);
+  const content = contentOf(snapshot, at);
   const renewal = renewalOf(snapshot, at.now);
   return {
     ...keyStatusCodec.encode(keys),
@@ -236,8 +232,8 @@ function waitMs(outcome: Outcome): number {
 }
 
 /** Retries late keys that the run has left over, because another run was listing lost keys of the account. */
-function lateKeysMs({ defersLateKeys }: ApiKeyDone): number {
-  return defersLateKeys === true ? MINUTE : Number.POSITIVE_INFINITY;
+function lateKeysMs({ hasTriedLateKeys }: ApiKeySnapshot): number {
+  return hasTriedLateKeys === true ? MINUTE : Number.POSITIVE_INFINITY;
 }
 
 /** Reads a Secret at intervals if the watch does not cover it: the watch covers only the operator's Secrets. */
@@ -332,11 +328,11 @@ function delays(instants: readonly (Instant | undefined)[], at: AgreedTime): rea
  * notification.
  */
 function retryMs(
-  { snapshot, done }: ApiKeyProgress,
+  { self, failedRevocations }: ApiKeySnapshot,
   error: unknown,
   { secretCheckMs }: Timing,
 ): number | undefined {
-  if (snapshot.self.deletingSince !== undefined) return DELETION_RETRY_MS;
-  const mayPass = done.failedRevocations !== undefined || isKubeError(error, "Invalid");
+  if (self.deletingSince !== undefined) return DELETION_RETRY_MS;
+  const mayPass = failedRevocations !== undefined || isKubeError(error, "Invalid");
   return mayPass ? secretCheckMs : undefined;
 }

@@ -3,7 +3,7 @@
  */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
-import type { ApiKeyProgress, ApiKeySnapshot, ReadyAccount } from "./snapshot.ts";
+import type { ApiKeySnapshot, ReadyAccount } from "./snapshot.ts";
 
 /**
  * Domains of controllers that copy Secrets elsewhere, use their content as configuration or credentials, or write to
@@ -65,15 +65,13 @@ function domainOf(key: string): string {
  * metadata.
  */
 export function reservedMetadataBlocks(snapshot: ApiKeySnapshot): Waiting | undefined {
-  return snapshot.status.current === undefined ? refusal(snapshot) : undefined;
+  return snapshot.status.current === undefined ? reportReservedMetadata(snapshot) : undefined;
 }
 
-/** Reports the removed metadata for a key in use, once there is nothing else to do. */
-export function reportReservedMetadata({ snapshot }: ApiKeyProgress): Waiting | undefined {
-  return refusal(snapshot);
-}
-
-function refusal({ reservedMetadata = [] }: ApiKeySnapshot): Waiting | undefined {
+/** Reports the removed metadata; for a key in use, once there is nothing else to do. */
+export function reportReservedMetadata({
+  reservedMetadata = [],
+}: ApiKeySnapshot): Waiting | undefined {
   if (reservedMetadata.length === 0) return undefined;
   const named = reservedMetadata.slice(0, 3).join(", ");
   const more = reservedMetadata.length > 3 ? ` and ${reservedMetadata.length - 3} others` : "";

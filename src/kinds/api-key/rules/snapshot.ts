@@ -1,24 +1,19 @@
-/** Data of an ApiKey's run: facts, results so far, and possible actions. */
+/** The data of a run over an ApiKey. */
 
 import type { ApiKey, ApiKeySpec } from "../../../api/api-key.ts";
 import type { ConnectionSpec } from "../../../api/connection.ts";
 import type { IamError } from "../../../console/errors.ts";
+import type { PairEvidence } from "../../../console/evidence.ts";
 import type { Consumers, ConsumersMode } from "../../../consumers/board.ts";
 import type { KubeError } from "../../../kube/errors.ts";
 import type { ObjectKey } from "../../../kube/resource.ts";
-import type { Failing, Settled, Waiting } from "../../../reconciler/rules/outcome.ts";
-import type {
-  KindTypes,
-  Performed,
-  Progress,
-  ReadContext,
-  RunContext,
-} from "../../../reconciler/run-context.ts";
+import type { Effects, Ended } from "../../../reconciler/effects.ts";
+import type { KindTypes, ReadContext, RunContext } from "../../../reconciler/run-context.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { NamespaceUsage } from "../namespace-issues.ts";
 import type { SecretOwner } from "../secret/owner.ts";
 import type { IssuedPair, KeyAccount } from "../secret/pair.ts";
-import type { AccountValues, SecretContents } from "../secret/render.ts";
+import type { AccountValues } from "../secret/render.ts";
 import type { SecretView } from "../secret/view.ts";
 import type { KeyStatus, OrphanedKey } from "./status.ts";
 import type { UnusableAccount } from "./unusable-account.ts";
@@ -27,17 +22,17 @@ export interface ApiKeyKind extends KindTypes {
   readonly Object: ApiKey;
   readonly Spec: ApiKeySpec;
   readonly Snapshot: ApiKeySnapshot;
-  readonly Done: ApiKeyDone;
-  readonly Action: ApiKeyAction;
   readonly State: ApiKeyMemory;
 }
 
-export type ApiKeyProgress = Progress<ApiKeyKind>;
-export type ApiKeyPerformed = Performed<ApiKeyKind>;
+/** A run over an ApiKey, or a part of it. */
+export type ApiKeyEffects<Result> = Effects<ApiKeyKind, Result>;
+export type ApiKeyEnded = Ended<ApiKeyKind>;
 export type ApiKeyReading = ReadContext<ApiKeyKind>;
 export type ApiKeyRun = RunContext<ApiKeyKind>;
 
-export interface ApiKeySnapshot extends ApiKeyMemory {
+/** What a run knows. The fields of {@link LearnedInRun} are absent at its start. */
+export interface ApiKeySnapshot extends ApiKeyMemory, LearnedInRun {
   /** The object as last read or written; the base of the next write. */
   readonly object: ApiKey;
   readonly self: ApiKeyIdentity;
@@ -226,40 +221,41 @@ export interface PeerKeys {
   readonly inUse: readonly string[];
 }
 
+/** How an attempt is closed that has delivered no pair. */
+export interface Closing {
+  readonly orphans: readonly OrphanedKey[];
+  /** Whether it is certain that no key was issued, so that the budget is refunded. */
+  readonly refund: boolean;
+  /** A pair of the attempt that no consumer gets: its key is listed as superseded. */
+  readonly unwanted?: IssuedPair;
+  readonly because: string;
+}
+
 /** A pair that the console rejects; `since` is the time of the first rejection, from the monotonic clock. */
 export interface KeyRejection {
   readonly keyId: string;
   readonly since: number;
 }
 
-/** Actions of this run and their findings. */
-export interface ApiKeyDone {
-  /** Whether the object will be enqueued when the account's attempts may be explained. */
-  readonly isQueued?: boolean;
-  /** The account's list of keys just before an issue, and what stops the writes of the issue. */
-  readonly precheck?: Pick<Trial, "refusal" | "notKept"> & {
-    readonly knownKeyIds: readonly string[] | undefined;
-  };
-  /** Whether this run has rehearsed the next key, although none is due. */
-  readonly isRehearsed?: boolean;
-  /** The attempt that this run has just recorded and may now carry out. */
-  readonly intentRecorded?: string | undefined;
-  /** Whether this run has recorded that the staged pair is safe. */
-  readonly hasNotedStaged?: boolean;
-  /** Whether another run may list the late keys first. */
-  readonly defersLateKeys?: boolean;
-  /** The second read of the account's keys in a recovery. */
-  readonly secondRead?: SecondRead | undefined;
-  /** By keyId: whether the console accepted the key when this run checked it. */
-  readonly verdicts?: ReadonlyMap<string, boolean>;
-  /** By keyId: accepted keys whose only proof is an answer that any gateway can give. */
-  readonly letIn?: ReadonlySet<string>;
+/** What a run has found out or done that its later decisions or its report need. */
+interface LearnedInRun {
+  /** What the last dry runs of this run's writes have shown. */
+  readonly precheck?: Precheck | undefined;
+  /** By `verdictKey`: what the checks of pairs in this run have shown. */
+  readonly verdicts?: ReadonlyMap<string, PairEvidence>;
+  /** Whether this run has tried to list the late keys. Another run may have to list them first. */
+  readonly hasTriedLateKeys?: true;
   /** Whether this run has written the target Secret. */
-  readonly hasWritten?: boolean;
+  readonly hasWritten?: true;
   /** Whether the key was written to a Secret of another owner. */
   readonly hasAdopted?: boolean;
   /** By keyId: errors of keys that the console did not revoke. */
   readonly failedRevocations?: ReadonlyMap<string, IamError>;
+}
+
+/** What precedes an issue: the account's list of keys just before it, and what stops its writes. */
+export interface Precheck extends Pick<Trial, "refusal" | "notKept"> {
+  readonly knownKeyIds: readonly string[] | undefined;
 }
 
 /** Why a key is needed. */
@@ -268,58 +264,7 @@ export interface KeyNeed {
   readonly message: string;
 }
 
-type WithPair<Kind extends string> = { readonly kind: Kind; readonly pair: IssuedPair };
-type WithKeyId<Kind extends string> = { readonly kind: Kind; readonly keyId: string };
-
-export type ApiKeyAction =
-  /** Reads the target Secret, whose data is unknown so far. */
-  | { readonly kind: "ReadTarget" }
-  /** Writes the only copy of a new pair to the staging Secret. */
-  | (WithPair<"StagePair"> & { readonly attemptId: string })
-  /** Releases the staged pair from memory, even if the response to its write was lost. */
-  | { readonly kind: "NoteStaged" }
-  /** Starts the recovery of an open attempt. */
-  | { readonly kind: "StartRecovery"; readonly attemptId: string }
-  /** Reads the account's keys to learn whether an open attempt issued any. */
-  | { readonly kind: "ReadUnexplainedKeys" }
-  | {
-      readonly kind: "CloseAttempt";
-      readonly orphans: readonly OrphanedKey[];
-      /** Whether it is certain that no key was issued, so that the budget is refunded. */
-      readonly refund: boolean;
-      /** A pair of the attempt that no consumer gets: its key is listed as superseded. */
-      readonly unwanted?: IssuedPair;
-      readonly because: string;
-    }
-  | WithPair<"VerifyPair">
-  | ({ readonly kind: "SwitchSecret" } & SecretContents)
-  | WithPair<"CommitKey">
-  | { readonly kind: "DeleteStaging" }
-  | { readonly kind: "DeleteTarget" }
-  /** Lists a pair that no status lists among the superseded keys. */
-  | WithPair<"ListUnlistedKey">
-  | WithPair<"RebuildStatus">
-  /** Lists keys that a restored API server has lost and that no Secret holds. */
-  | { readonly kind: "ListKeysBeforeRestore"; readonly orphans: readonly OrphanedKey[] }
-  /** Lists keys as orphaned that appeared in the console after their attempts were closed. */
-  | { readonly kind: "ListLateKeys"; readonly keys: readonly LateKey[] }
-  /** Waits for an attempt of another ApiKey to be explained. */
-  | { readonly kind: "QueueForAccount" }
-  | { readonly kind: "Precheck" }
-  /** Tries the writes of the next key, which is not due. */
-  | { readonly kind: "Rehearse" }
-  | {
-      readonly kind: "RecordIntent";
-      readonly because: KeyNeed;
-      readonly knownKeyIds: readonly string[] | undefined;
-      readonly revision: number;
-    }
-  | { readonly kind: "IssueKey" }
-  | ({ readonly kind: "RenderSecret" } & SecretContents)
-  | WithKeyId<"DisableKey">
-  | WithKeyId<"DeleteKey">;
-
-export type ActionOf<Kind extends ApiKeyAction["kind"]> = Extract<ApiKeyAction, { kind: Kind }>;
-
-/** Result of a rule: the next effect, or why there is none. */
-export type ApiKeyStep = ApiKeyAction | Waiting | Settled | Failing;
+/** How a run ends, and what it knows then. */
+export function ended(snapshot: ApiKeySnapshot, end: ApiKeyEnded["end"]): ApiKeyEnded {
+  return { progress: { snapshot, done: undefined }, end };
+}

@@ -1,6 +1,8 @@
 /** When the pair in use is checked in the console, and for how long a rejected pair is kept. Pure. */
 import { annotations } from "../../../api/meta.ts";
+import type { PairEvidence } from "../../../console/evidence.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
+import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { requestToken } from "../../../reconciler/rules/request.ts";
 import { stableFraction } from "../../../reconciler/rules/stable-fraction.ts";
 import { remainingMs } from "../../../util/agreed-time.ts";
@@ -10,27 +12,34 @@ import type { Timing } from "../timing.ts";
 import { accountInUse } from "./accounts.ts";
 import { isListedInactive } from "./listed-keys.ts";
 import { isDelivered } from "./rendering.ts";
-import type { ApiKeyProgress, ApiKeySnapshot, ApiKeyStep } from "./snapshot.ts";
+import type { ApiKeySnapshot } from "./snapshot.ts";
 
 /**
- * Checks the key in the Secret if it was never accepted, if a list lacks it or shows it as inactive, regularly if no list
- * shows its state, and on request.
+ * The pair in use, if it is to be checked: if it was never accepted, if a list lacks it or shows it as inactive, regularly
+ * if no list shows its state, and on request. Once a run.
  */
-export function verifyCurrent(
-  { snapshot, done }: ApiKeyProgress,
+export function pairToCheck(
+  snapshot: ApiKeySnapshot,
   at: ClockReading,
   timing: Timing,
-): ApiKeyStep | undefined {
-  const { target, status, rejection } = snapshot;
-  const account = accountInUse(snapshot);
+): IssuedPair | undefined {
+  const { status, target } = snapshot;
+  if (status.current === undefined || verdictOnCurrent(snapshot) !== undefined) return undefined;
+  return isCheckDue(snapshot, at, timing) ? pairIn(target) : undefined;
+}
+
+/** Why the key in use may not work. */
+export function waitForKeyInUse(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  timing: Timing,
+): Waiting | undefined {
+  const { status, rejection } = snapshot;
   const { current } = status;
-  const verdict = current && done.verdicts?.get(current.keyId);
-  if (current === undefined || verdict === true) return undefined;
-  const pair = pairIn(target);
-  if (verdict === undefined && pair !== undefined && isCheckDue(snapshot, at, timing))
-    return { kind: "VerifyPair", pair };
+  if (current === undefined || isAccepted(verdictOnCurrent(snapshot))) return undefined;
   const isRejected = rejection?.keyId === current.keyId;
   if (!isRejected && current.verificationTime !== undefined) return undefined;
+  const account = accountInUse(snapshot);
   if (account.kind === "Waiting" && isDelivered(snapshot)) return account;
   const dueMs = nextCheckMs(snapshot, at, timing);
   if (dueMs === undefined) return undefined;
@@ -42,6 +51,20 @@ export function verifyCurrent(
       : { reason: "KeyRefused", message: refusal(snapshot, current.keyId) }),
     afterMs: dueMs,
   };
+}
+
+/** What a check in this run has shown about the key in use. */
+export function verdictOnCurrent({ status, verdicts }: ApiKeySnapshot): PairEvidence | undefined {
+  return status.current && verdicts?.get(status.current.keyId);
+}
+
+export function isAccepted(verdict: PairEvidence | undefined): boolean {
+  return verdict !== undefined && verdict !== "Rejected";
+}
+
+/** What a check in this run has shown about the pair. */
+export function verdictOn(pair: IssuedPair, snapshot: ApiKeySnapshot): PairEvidence | undefined {
+  return snapshot.verdicts?.get(verdictKey(pair, snapshot));
 }
 
 /**

@@ -1,23 +1,25 @@
 /** An ApiKey whose `spec.serviceAccountRef` names another account than the key in use belongs to. */
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../../src/api/meta.ts";
+import { accountOfPair } from "../../../../src/kinds/api-key/effects/define.ts";
+import { issueKey, recordIntent } from "../../../../src/kinds/api-key/effects/issue.ts";
+import { endKey } from "../../../../src/kinds/api-key/effects/retire.ts";
 import { isMoving, withKnownAccounts } from "../../../../src/kinds/api-key/rules/accounts.ts";
-import { next } from "../../../../src/kinds/api-key/rules/next.ts";
 import { readinessOf } from "../../../../src/kinds/api-key/rules/readiness.ts";
 import type { ApiKeySnapshot, ReadyAccount } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { withDeliveredKey, withLateKeys } from "../../../../src/kinds/api-key/rules/transitions.ts";
 import { stagingSecret } from "../../../../src/kinds/api-key/secret/render.ts";
 import { pairIn, viewSecret } from "../../../../src/kinds/api-key/secret/view.ts";
-import { issueKey, recordIntent } from "../../../../src/kinds/api-key/steps/issue.ts";
-import { accountOfPair } from "../../../../src/kinds/api-key/steps/progress.ts";
-import { endKey } from "../../../../src/kinds/api-key/steps/retire.ts";
 import { reconciling } from "../../../../src/reconciler/rules/waiting.ts";
 import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
 import {
   account,
+  answerOf,
   at,
+  checked,
   current,
   delivered,
+  firstOf,
   having,
   holding,
   keySpec,
@@ -27,6 +29,10 @@ import {
   openAttempt,
   owner,
   pair,
+  planOf,
+  play,
+  prechecked,
+  same,
   type snapshot,
   staged,
   stored,
@@ -55,15 +61,14 @@ function moving(changes: Parameters<typeof snapshot>[0] = {}): ApiKeySnapshot {
   });
 }
 
-const step = (world: ApiKeySnapshot, done = {}, ms = 0) =>
-  next(having(done, world), at(ms), timing);
-const staying = { hasNotedStaged: true };
+const step = (world: ApiKeySnapshot, answers = {}, ms = 0) =>
+  firstOf(having(answers, world), play(having(answers, world), at(ms)));
 
 describe("a change of account", () => {
   test("is a need for a key of the new account", () => {
     expect(isMoving(moving())).toBe(true);
     expect(step(moving())).toEqual({ kind: "Precheck" });
-    expect(step(moving(), { precheck: { knownKeyIds: [] } })).toMatchObject({
+    expect(step(moving(), { Precheck: prechecked })).toMatchObject({
       kind: "RecordIntent",
       because: { reason: "AccountChanged" },
     });
@@ -113,35 +118,33 @@ describe("a change of account", () => {
     const refused = { keyId: "sak_1", since: 0 };
     expect(step(moving({ missingPermissions, rejection: refused })).kind).not.toBe("Waiting");
     const staging = staged({ ...pair(2), ...ofOther });
-    const accepted = { ...staying, verdicts: new Map([["sak_2", true]]) };
-    const pending = moving({ missingPermissions, staging });
-    expect(step(pending, accepted)).toMatchObject({ reason: "PermissionsMissing" });
-    expect(step(moving({ staging }), accepted).kind).toBe("SwitchSecret");
+    const pending = { staging, verdicts: checked("sak_2") };
+    expect(step(moving({ missingPermissions, ...pending }))).toMatchObject({
+      reason: "PermissionsMissing",
+    });
+    expect(step(moving(pending)).kind).toBe("SwitchSecret");
   });
 });
 
 describe("a pending pair", () => {
-  const accepted = (number: number) => ({
-    ...staying,
-    verdicts: new Map([[`sak_${number}`, true]]),
-  });
+  const verdicts = checked("sak_2");
 
   test("of the account in use is delivered although the spec names another account", () => {
-    const world = moving({ staging: staged(pair(2)) });
-    expect(step(world, accepted(2)).kind).toBe("SwitchSecret");
+    const world = moving({ staging: staged(pair(2)), verdicts });
+    expect(step(world).kind).toBe("SwitchSecret");
   });
 
   test("of an account that the spec no longer names is left, and its key listed", () => {
     const staging = staged({ ...pair(2), ...ofOther });
     const attempt = { ...openAttempt(2), ...ofOther };
-    const back = delivered({ staging, status: { attempt } });
-    expect(step(back, accepted(2))).toMatchObject({
+    const back = delivered({ staging, verdicts, status: { attempt } });
+    expect(step(back, { NoteStaged: same })).toMatchObject({
       kind: "CloseAttempt",
       orphans: [],
       refund: false,
       unwanted: { keyId: "sak_2", saId: "sa-2" },
     });
-    expect(step({ ...back, account: waiting }, accepted(2))).toEqual(waiting);
+    expect(step({ ...back, account: waiting }, { NoteStaged: same })).toEqual(waiting);
   });
 });
 
@@ -160,18 +163,18 @@ describe("a key and its account", () => {
 
   test("a superseded key is ended on its own account", () => {
     const old = superseded(2, { supersededTime: NOW - 2 * DAY });
-    const verdicts = new Map([["sak_1", true]]);
     const world = delivered({
       spec: moved,
+      verdicts: checked("sak_1"),
       account: other,
       otherAccounts: new Map([["sa-1", { ...account, ...ending }]]),
       target: holding({ ...pair(1), ...ofOther }, moved),
       status: { current: current(1, ofOther), superseded: [old] },
     });
-    expect(step(world, { verdicts })).toEqual({ kind: "DisableKey", keyId: "sak_2" });
+    expect(step(world)).toEqual({ kind: "DisableKey", keyId: "sak_2" });
     // Without calls of that account, those of the other one are not used.
     const without = { ...world, account: { ...other, ...ending }, otherAccounts: new Map() };
-    expect(step(without, { verdicts }).kind).not.toBe("DisableKey");
+    expect(step(without).kind).not.toBe("DisableKey");
   });
 
   test("the call that revokes a key names its own account", async () => {
@@ -181,8 +184,8 @@ describe("a key and its account", () => {
       return { saId, keyIds: ["sak_2"] };
     };
     const run = { console: () => ({ getServiceAccount }), clock: { now: () => NOW } } as never;
-    const progress = having({}, moving({ status: { superseded: [superseded(2)] } }));
-    const plan = await endKey.planned({ kind: "DisableKey", keyId: "sak_2" }, progress, run);
+    const world = moving({ status: { superseded: [superseded(2)] } });
+    const plan = await planOf(endKey("disableKey")(world, { keyId: "sak_2" }), run);
     expect(plan.line?.message).toBe("Disables key sak_2 of service account sa-1.");
     expect(asked).toEqual(["sa-1"]);
   });
@@ -195,12 +198,13 @@ describe("a key and its account", () => {
     const endOf = async (listsKeys: boolean) => {
       const otherAccounts = new Map([["sa-1", { ...account, listsKeys }]]);
       const status = { current: current(1, ofOther), superseded: [superseded(2)] };
-      const progress = having({}, moving({ otherAccounts, status }));
-      const plan = await endKey.planned({ kind: "DeleteKey", keyId: "sak_2" }, progress, run);
-      return plan.answer;
+      const world = moving({ otherAccounts, status });
+      const { answer, line } = await planOf(endKey("deleteKey")(world, { keyId: "sak_2" }), run);
+      expect(answer.status.superseded).toMatchObject([{ state: "Deleted" }]);
+      return line?.call;
     };
-    expect(await endOf(true)).toEqual({ state: "Deleted" });
-    expect(await endOf(false)).toEqual({ state: "Deleted", answeredCall: "deleteKey" });
+    expect(await endOf(true)).toBeUndefined();
+    expect(await endOf(false)).toBe("deleteKey");
   });
 
   test.each([
@@ -221,27 +225,23 @@ describe("a key and its account", () => {
         current: current(1, ofOther),
         superseded: [superseded(2, { state, answeredCall: "disableKey" })],
       };
-      const progress = having({}, moving({ status }));
-      const end = await endKey.call({ kind: "DeleteKey", keyId: "sak_2" }, progress, run);
-      expect(end).toEqual({ state: expected, answeredCall: "deleteKey" });
+      const part = endKey("deleteKey")(moving({ status }), { keyId: "sak_2" });
+      const { answer } = await answerOf(part, run);
+      const ended = { state: expected, answeredCall: "deleteKey" };
+      expect(answer.status.superseded).toMatchObject([ended]);
     },
   );
 
   test("an intent names the account, and so does the pair", async () => {
-    const action = { kind: "RecordIntent", knownKeyIds: [], revision: 2 } as const;
     const because = { reason: "AccountChanged", message: "" };
-    const clock = { now: () => NOW, evidence: () => undefined };
-    const { answer } = await recordIntent({} as never).planned(
-      { ...action, because },
-      having({}, moving()),
-      { clock } as never,
-    );
-    expect(answer.snapshot.status.attempt).toMatchObject(ofOther);
-    const plan = await issueKey({} as never).planned({ kind: "IssueKey" }, answer, {
-      clock,
-    } as never);
+    const intent = { because, knownKeyIds: [], revision: 2 };
+    const run = { clock: { now: () => NOW, evidence: () => undefined } };
+    const { answer } = await planOf(recordIntent({} as never)(moving(), intent), run);
+    const { attempt = openAttempt(2) } = answer.status;
+    expect(attempt).toMatchObject(ofOther);
+    const plan = await planOf(issueKey({} as never)(answer, { attempt }), run);
     expect(plan.line?.object).toBe("sa-2");
-    expect(plan.answer?.pair).toMatchObject(ofOther);
+    expect(plan.answer.held?.pair).toMatchObject(ofOther);
   });
 
   test("a pair belongs to the account that its Secret names", () => {
@@ -294,7 +294,7 @@ describe("an open attempt of an account that the spec no longer names", () => {
 
   test("is explained on its own account", () => {
     const otherAccounts = new Map([["sa-2", other]]);
-    expect(step(open({ otherAccounts }), {}, timing.recoverySettleMs)).toEqual({
+    expect(step(open({ otherAccounts }), {}, timing.recoverySettleMs)).toMatchObject({
       kind: "ReadUnexplainedKeys",
     });
   });
@@ -320,7 +320,7 @@ describe("an open attempt of an account that the spec no longer names", () => {
     const peers = { isConclusive: true, known: [], surplus: 0, inUse: [] };
     const firstRead = { at: 0, keyIds: ["sak_old"] };
     const world = open({ otherAccounts, recovery: { attemptId: "a1", since: 0, firstRead } });
-    const done = { secondRead: { keyIds: ["sak_old"], peers } };
-    expect(step(world, done)).toMatchObject({ because: "no key was issued", refund: true });
+    const answers = { ReadKeysAgain: { keyIds: ["sak_old"], peers } };
+    expect(step(world, answers)).toMatchObject({ because: "no key was issued", refund: true });
   });
 });

@@ -7,10 +7,14 @@ import {
 } from "../../../../src/api/api-key.ts";
 import { API_VERSION, FINALIZER } from "../../../../src/api/meta.ts";
 import { parseSpec } from "../../../../src/api/parse-spec.ts";
+import type { PairEvidence } from "../../../../src/console/evidence.ts";
+import { deleteApiKey } from "../../../../src/kinds/api-key/deletion.ts";
+import { apiKeyEffects } from "../../../../src/kinds/api-key/effects/effects.ts";
 import { report } from "../../../../src/kinds/api-key/rules/report.ts";
 import type {
-  ApiKeyDone,
-  ApiKeyProgress,
+  ApiKeyEffects,
+  ApiKeyKind,
+  ApiKeyRun,
   ApiKeySnapshot,
   ReadyAccount,
   SecondRead,
@@ -20,17 +24,20 @@ import type {
   KeyStatus,
   SupersededKey,
 } from "../../../../src/kinds/api-key/rules/status.ts";
+import { reconcileApiKey } from "../../../../src/kinds/api-key/run.ts";
 import type { IssuedPair } from "../../../../src/kinds/api-key/secret/pair.ts";
 import { stagingSecret, targetSecret } from "../../../../src/kinds/api-key/secret/render.ts";
 import { type SecretView, viewSecret } from "../../../../src/kinds/api-key/secret/view.ts";
 import { defaultTiming } from "../../../../src/kinds/api-key/timing.ts";
 import type { ClockReading } from "../../../../src/reconciler/clock-reading.ts";
+import type { Answered } from "../../../../src/reconciler/effects.ts";
 import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
 import { statusOf } from "../../../../src/reconciler/rules/report.ts";
 import type { Secret } from "../../../../src/resources/resource-types.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
 import { DAY, type Instant } from "../../../../src/util/time.ts";
 import { connectionSpec } from "../connection/specs.ts";
+import { playRun, type Script } from "../play-run.ts";
 
 export const NOW: Instant = Date.UTC(2026, 0, 10);
 export const timing = defaultTiming;
@@ -220,22 +227,100 @@ export function rowsOf<T>(table: Readonly<Record<string, Readonly<Record<string,
   );
 }
 
-/** Where a run has got to that has done this. */
-export function having(done: ApiKeyDone, world: ApiKeySnapshot): ApiKeyProgress {
-  return { snapshot: world, done };
+/** A situation, and the answers to the effects of the run. */
+interface Scripted {
+  readonly world: ApiKeySnapshot;
+  readonly answers: Script;
 }
 
-export function progressOf(world: ApiKeySnapshot | ApiKeyProgress): ApiKeyProgress {
-  return "snapshot" in world ? world : having({}, world);
+/** The answer of an effect that changes nothing that matters here. */
+export const same = (before: ApiKeySnapshot) => before;
+
+/** The answer of Precheck if nothing stops the issue. */
+export const prechecked = (before: ApiKeySnapshot): ApiKeySnapshot => ({
+  ...before,
+  precheck: { knownKeyIds: [], refusal: undefined, notKept: undefined },
+});
+
+/** What a run knows that has checked the pair. */
+export function checked(keyId: string, evidence: PairEvidence = "Accepted") {
+  return new Map([[keyId, evidence]]);
+}
+
+export type World = ApiKeySnapshot | Scripted;
+
+export function having(answers: Script, world: ApiKeySnapshot): Scripted {
+  return { world, answers };
+}
+
+const withoutCoordination = apiKeyEffects({} as never);
+
+/** The effects of a run over the ApiKey, and its end. */
+export function play(given: World, reading: ClockReading = at()) {
+  return playBy(reconcileApiKey, given, reading);
+}
+
+/** The same for an ApiKey that is being deleted. */
+export function playDeletion(given: World, reading: ClockReading = at()) {
+  return playBy(deleteApiKey, given, reading);
+}
+
+function playBy(run: typeof reconcileApiKey, given: World, reading: ClockReading) {
+  const { world, answers } = "world" in given ? given : having({}, given);
+  const parts = { effects: withoutCoordination, timing, readNow: () => reading };
+  const clock = { now: () => reading.now, monotonic: () => reading.monotonic } as never;
+  return playRun<ApiKeyKind>(run(world, parts), answers, { clock });
+}
+
+/** An effect or an end, as far as tests look into it. */
+interface Played {
+  readonly kind: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly because?: { readonly reason: string };
+}
+
+/** The first effect that the script does not answer, or the end. */
+export function firstOf(given: World, played: Iterable<object> = play(given)) {
+  const answers = "world" in given ? given.answers : {};
+  for (const effect of played as Iterable<Played>) if (!(effect.kind in answers)) return effect;
+  throw new Error("the script answers everything");
+}
+
+/** What an effect answers that is carried out. */
+export async function answerOf<T>(
+  part: ApiKeyEffects<T>,
+  run: object,
+): Promise<Answered<ApiKeyKind, T>> {
+  const { does, input, known } = effectOf(part);
+  const answered =
+    "read" in does
+      ? does.read(input, known.snapshot, run as ApiKeyRun)
+      : does.call(input, known.snapshot, run as ApiKeyRun);
+  return (await answered) as Answered<ApiKeyKind, T>;
+}
+
+/** What a plan says of an effect, and assumes of it. */
+export async function planOf(part: ApiKeyEffects<ApiKeySnapshot>, run: object) {
+  const { does, input, known } = effectOf(part);
+  if ("read" in does) throw new Error("a read is not planned");
+  const { answer, line } = await does.planned(input, known.snapshot, run as ApiKeyRun);
+  return { answer: answer as ApiKeySnapshot, line };
+}
+
+function effectOf<T>(part: ApiKeyEffects<T>) {
+  const next = part.next();
+  if (next.done) throw new Error("it has no effect");
+  return next.value;
 }
 
 /** The whole status that a run which came to this reports. */
 export function reportedStatus(
-  world: ApiKeySnapshot | ApiKeyProgress,
+  world: ApiKeySnapshot,
   outcome: Outcome,
   reading: ClockReading,
 ): ApiKeyStatus {
-  const [entry] = report(progressOf(world), outcome, reading, defaultTiming).objects;
+  const [entry] = report(world, outcome, reading, defaultTiming).objects;
   if (entry === undefined) throw new Error("nothing is reported");
   const suspended = entry.suspended ?? outcome.kind === "Suspended";
   return JSON.parse(JSON.stringify(statusOf({ ...entry, suspended }, reading)));

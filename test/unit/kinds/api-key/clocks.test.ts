@@ -2,8 +2,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { withCorrectedTimes } from "../../../../src/kinds/api-key/rules/corrected-times.ts";
-import { nextOfDeletion } from "../../../../src/kinds/api-key/rules/deletion.ts";
-import { next } from "../../../../src/kinds/api-key/rules/next.ts";
 import { safetyLimit } from "../../../../src/kinds/api-key/rules/schedule.ts";
 import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { withAttempt } from "../../../../src/kinds/api-key/rules/transitions.ts";
@@ -13,8 +11,10 @@ import { effort } from "../../../setup/effort.ts";
 import {
   account,
   at,
+  checked,
   current,
   delivered,
+  firstOf,
   having,
   NOW,
   noKeys,
@@ -22,10 +22,11 @@ import {
   ofBot,
   openAttempt,
   owner,
-  progressOf,
+  play,
+  playDeletion,
+  prechecked,
   reportedStatus,
   superseded,
-  timing,
 } from "./builders.ts";
 
 /** Two clocks show that time, and a server shows `NOW`. */
@@ -42,7 +43,7 @@ const orphan = {
 const mayEnd = { ...account, canDisableKeys: true, canDeleteKeys: true };
 const full = { recentIssues: Array(4).fill({ time: NOW - HOUR, requested: undefined }) };
 const missing = { target: { kind: "Absent" } } as const;
-const verdicts = new Map([["sak_1", true]]);
+const verdicts = checked("sak_1");
 
 /** Something of each would be due, over or forgotten some days later. */
 const worlds: Readonly<Record<string, ApiKeySnapshot>> = {
@@ -59,7 +60,8 @@ describe.each(Object.entries(worlds))("with %s", (_, world) => {
   const limit = safetyLimit(current(1));
   const ahead = fc.integer({ min: NOW, max: limit - 1 }).map(contradicted);
   const settled = { kind: "Settled" } as const;
-  const step = (reading: ClockReading) => next(having({ verdicts }, world), reading, timing);
+  const run = { ...world, verdicts };
+  const step = (reading: ClockReading) => firstOf(run, play(run, reading));
   const keysAt = (reading: ClockReading) => {
     const {
       superseded: old,
@@ -84,8 +86,9 @@ describe.each(Object.entries(worlds))("with %s", (_, world) => {
 test("a key is renewed in its last tenth though a server contradicts that", () => {
   const limit = safetyLimit(current(1));
   const reasonAt = (reading: ClockReading) => {
-    const step = next(having({ precheck: { knownKeyIds: [] } }, delivered()), reading, timing);
-    return step.kind === "RecordIntent" ? step.because.reason : step.kind;
+    const given = having({ Precheck: prechecked }, delivered());
+    const { kind, because } = firstOf(given, play(given, reading));
+    return because?.reason ?? kind;
   };
   expect(reasonAt(contradicted(limit - 1))).toBe("Settled");
   expect(reasonAt(contradicted(limit))).toBe("RotationDue");
@@ -107,9 +110,9 @@ test("a deletion ends and names keys that may have expired by two clocks only", 
   const self = { ...owner, deletingSince: NOW, rotateToken: undefined };
   const later = contradicted(NOW + 100 * DAY);
   const gone = { target: { kind: "Absent" } } as const;
-  const ending = nextOfDeletion(progressOf(delivered({ self, account: mayEnd })), later, timing);
+  const [ending] = playDeletion(delivered({ self, account: mayEnd }), later);
   expect(ending).toEqual({ kind: "DisableKey", keyId: "sak_1" });
-  const released = nextOfDeletion(progressOf(delivered({ self, ...gone })), later, timing);
+  const [released] = playDeletion(delivered({ self, ...gone }), later);
   expect(released).toMatchObject({ events: [{ reason: "KeysNotRevoked" }] });
 });
 

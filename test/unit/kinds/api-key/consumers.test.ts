@@ -3,19 +3,16 @@ import type { ApiKeyStatus } from "../../../../src/api/api-key.ts";
 import { findCondition } from "../../../../src/api/conditions.ts";
 import type { Consumers, ConsumersMode } from "../../../../src/consumers/board.ts";
 import { contentHash } from "../../../../src/kinds/api-key/rules/content.ts";
-import { next } from "../../../../src/kinds/api-key/rules/next.ts";
-import type {
-  ApiKeyProgress,
-  ApiKeySnapshot,
-} from "../../../../src/kinds/api-key/rules/snapshot.ts";
+import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
 import { DAY, HOUR, toIso8601 } from "../../../../src/util/time.ts";
 import {
   account,
   at,
+  checked,
   current,
   delivered,
-  having,
+  firstOf,
   holding,
   keySpec,
   NOW,
@@ -24,14 +21,13 @@ import {
   reportedStatus,
   snapshot,
   superseded,
-  timing,
   values,
 } from "./builders.ts";
 
 const template = { id: "${keyId}", s: "${secret}", old: "${previousKeyId}:${previousSecret}" };
 const hashOf = (revision: number, spec = keySpec()) =>
   contentHash(spec.secret.data, values, pair(revision));
-const statusAfter = (world: ApiKeySnapshot | ApiKeyProgress, ms = 0) =>
+const statusAfter = (world: ApiKeySnapshot, ms = 0) =>
   reportedStatus(world, { kind: "Settled" }, at(ms));
 
 describe("the hash of a content", () => {
@@ -68,11 +64,11 @@ describe("the content in the status", () => {
   const edited = holding(pair(1), keySpec({ secret: { data: template } }));
   const waiting = { kind: "Waiting", state: "Reconciling", reason: "x", message: "y" } as const;
 
-  test.each<[string, ApiKeySnapshot | ApiKeyProgress, ApiKeyStatus["content"], number?]>([
+  test.each<[string, ApiKeySnapshot, ApiKeyStatus["content"], number?]>([
     ["the first one replaces nothing", delivered(), first],
     ["another one came now", delivered(storing(known)), changed],
     ["it stays dated", delivered(storing(changed)), changed, HOUR],
-    ["the first one in an adopted Secret", having({ hasAdopted: true }, delivered()), changed],
+    ["the first one in an adopted Secret", delivered({ hasAdopted: true }), changed],
     ["no Secret", delivered({ target: { kind: "Absent" }, ...storing(known) }), known],
     ["an edited Secret", delivered({ target: edited, ...storing(known) }), known],
     ["an unknown account", delivered({ account: waiting, ...storing(known) }), known],
@@ -188,12 +184,13 @@ describe("the overlap", () => {
       spec: keySpec({ rotation: rotation ?? { maxOverlapExtension: "72h" } }),
       object: object(status),
       consumers: { mode, known },
+      verdicts: checked("sak_1"),
       status: {
         current: current(1),
         superseded: [superseded(0, { supersededTime: NOW - hours * HOUR, ...old })],
       },
     });
-    return next(having({ verdicts: new Map([["sak_1", true]]) }, world), at(), timing).kind;
+    return firstOf(world).kind;
   };
   const upToDate = { content, consumers: { pods: 3, stale: 0 } };
   const older = { content: { hash: "x" }, consumers: { pods: 3, stale: 1 } };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { KeyLifetime } from "../../../../src/console/model.ts";
+import { heldPair, notesOn } from "../../../../src/kinds/api-key/effects/issued-pair.ts";
 import type { KeyStatus } from "../../../../src/kinds/api-key/rules/status.ts";
-import { heldPair, notesOn } from "../../../../src/kinds/api-key/steps/issued-pair.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
 import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
 import { current, NOW, noKeys, ofBot, superseded } from "./builders.ts";

@@ -1,13 +1,13 @@
 /** What becomes of an intent that the API server does not store, or not as an annotation. */
 import { expect, test } from "vitest";
 import { AttemptRegistry } from "../../../../src/kinds/api-key/attempts.ts";
+import { recordIntent } from "../../../../src/kinds/api-key/effects/issue.ts";
 import { NamespaceIssues } from "../../../../src/kinds/api-key/namespace-issues.ts";
 import type { ApiKeyRun } from "../../../../src/kinds/api-key/rules/snapshot.ts";
-import { recordIntent } from "../../../../src/kinds/api-key/steps/issue.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
 import { attemptId } from "../../../../src/resources/marker.ts";
 import { cachesWith } from "../../../support/caches-with.ts";
-import { account, having, NOW, object, snapshot } from "./builders.ts";
+import { account, answerOf, NOW, object, snapshot } from "./builders.ts";
 
 type Patch = { readonly metadata: object };
 type MergePatch = (type: unknown, key: unknown, patch: Patch) => Promise<unknown>;
@@ -20,16 +20,21 @@ function setUp(mergePatch: MergePatch) {
     clock: { now: () => NOW },
     random: { id: () => "a1" },
     kube: { mergePatch },
-    writeStatus: async <T extends object>(progress: T) => ({ ...progress, isInStatus: true }),
+    writeStatus: async ({ snapshot }: { snapshot: object }) => ({
+      snapshot: { ...snapshot, isInStatus: true },
+    }),
   } as unknown as ApiKeyRun;
   const { finalizers: _, ...metadata } = object().metadata;
   const limited = { ...account, namespaceIssues: { most: 2, count: 0, freeAt: 0 } };
   const world = snapshot({ object: { ...object(), metadata }, account: limited });
   const because = { reason: "FirstKey", message: "There is no key yet." } as const;
   const record = (knownKeyIds: readonly string[] = []) =>
-    recordIntent({ attempts, namespaceIssues } as never).call(
-      { kind: "RecordIntent", because, knownKeyIds, revision: 1 },
-      having({}, world),
+    answerOf(
+      recordIntent({ attempts, namespaceIssues } as never)(world, {
+        because,
+        knownKeyIds,
+        revision: 1,
+      }),
       run,
     );
   const left = () => {
@@ -59,7 +64,7 @@ test("an intent with too many keys for an annotation is in the status, and count
     return object();
   });
   const keyIds = Array.from({ length: 1_000 }, (_, index) => `sak_${index}`.padEnd(20, "x"));
-  expect(await record(keyIds)).toMatchObject({ isInStatus: true });
+  expect(await record(keyIds)).toMatchObject({ answer: { isInStatus: true } });
   expect(patched).toEqual(["uid", "resourceVersion", "finalizers"]);
   expect(left()).toEqual({ isBusy: true, isOpen: true, count: 1 });
 });

@@ -1,21 +1,24 @@
 /** The console answers issueKey with the ID of a key that the ApiKey already has. */
 import { expect, test } from "vitest";
-import { next } from "../../../../src/kinds/api-key/rules/next.ts";
 import { verdictKey } from "../../../../src/kinds/api-key/rules/verification.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
 import { DAY, HOUR } from "../../../../src/util/time.ts";
 import {
   account,
   at,
+  checked,
   current,
   delivered,
+  firstOf,
+  having,
   holding,
   NOW,
   openAttempt,
   pair,
+  play,
+  same,
   staged,
   superseded,
-  timing,
 } from "./builders.ts";
 
 const secret = new Redacted("n".repeat(43));
@@ -33,17 +36,18 @@ test("a superseded key is not ended while its new pair waits for the console", (
     target: holding(pair(2)),
     status: { current: current(2), superseded: [old], attempt: openAttempt(3) },
   });
-  const done = { verdicts: new Map([["sak_2", true]]) };
-  const waiting = { ...snapshot, staging: staged(reissue(1, 3)) };
-  const rejected = {
-    hasNotedStaged: true,
-    verdicts: new Map([...done.verdicts, ["sak_1", false]]),
+  const waiting = {
+    ...snapshot,
+    staging: staged(reissue(1, 3)),
+    verdicts: new Map([...checked("sak_2"), ...checked("sak_1", "Rejected")]),
   };
-  expect(next({ snapshot: waiting, done: rejected }, at(HOUR), timing)).toMatchObject({
-    reason: "Verifying",
-  });
-  const idle = { ...snapshot, status: { ...snapshot.status, attempt: undefined } };
-  expect(next({ snapshot: idle, done }, at(HOUR), timing)).toMatchObject({ kind: "DisableKey" });
+  expect([...play(waiting, at(HOUR))]).toMatchObject([
+    { kind: "NoteStaged" },
+    { reason: "Verifying" },
+  ]);
+  const status = { ...snapshot.status, attempt: undefined };
+  const idle = { ...snapshot, status, verdicts: checked("sak_2") };
+  expect(firstOf(idle, play(idle, at(HOUR)))).toMatchObject({ kind: "DisableKey" });
 });
 
 test("the verdict on the pair in use says nothing about a new pair with the same key ID", () => {
@@ -51,8 +55,11 @@ test("the verdict on the pair in use says nothing about a new pair with the same
     staging: staged(reissue(1, 2)),
     status: { current: current(1), attempt: openAttempt(2) },
   });
-  const done = { hasNotedStaged: true, verdicts: new Map([["sak_1", false]]) };
-  expect(next({ snapshot, done }, at(), timing)).toMatchObject({ kind: "VerifyPair" });
+  const given = having(
+    { NoteStaged: same },
+    { ...snapshot, verdicts: checked("sak_1", "Rejected") },
+  );
+  expect(firstOf(given)).toMatchObject({ kind: "VerifyPair" });
 });
 
 test.each([
@@ -64,8 +71,8 @@ test.each([
     staging: staged(reissue(2, 2)),
     status: { current: current(1, { keyId: before.keyId }), attempt: openAttempt(2) },
   });
-  const verdicts = new Map([[verdictKey(reissue(2, 2), snapshot), true]]);
-  const step = next({ snapshot, done: { hasNotedStaged: true, verdicts } }, at(), timing);
+  const verdicts = checked(verdictKey(reissue(2, 2), snapshot));
+  const step = firstOf(having({ NoteStaged: same }, { ...snapshot, verdicts }));
   expect(step).toMatchObject({ kind: "SwitchSecret" });
   expect(step).toHaveProperty("previous", previous);
 });

@@ -11,7 +11,6 @@ import {
   at,
   current,
   delivered,
-  having,
   holding,
   keySpec,
   NOW,
@@ -224,8 +223,8 @@ describe("the status", () => {
   });
 });
 
-const reported = (world: ApiKeySnapshot, outcome: Outcome = rest, done = {}) =>
-  report(having(done, world), outcome, at(), timing);
+const reported = (world: ApiKeySnapshot, outcome: Outcome = rest, learned = {}) =>
+  report({ ...world, ...learned }, outcome, at(), timing);
 
 describe("a warning", () => {
   test("comes once when a key ends soon, for a suspended object as well", () => {
@@ -261,14 +260,14 @@ describe("the next run", () => {
   test.each([
     ["after a wait", delivered(), { ...blocked, afterMs: 7 }, {}, 7],
     ["at the check of the Secret", delivered(), rest, {}, timing.secretCheckMs],
-    ["where another run lists lost keys", late, rest, { defersLateKeys: true }, MINUTE],
+    ["where another run lists lost keys", late, rest, { hasTriedLateKeys: true }, MINUTE],
     ["where there is no room for late keys", late, rest, {}, timing.secretCheckMs],
     ["where an invalid Secret may go away", delivered(), failed(invalid), {}, timing.secretCheckMs],
     ["where a key cannot be ended", delivered(), failed(denied), refusal, timing.secretCheckMs],
     ["where a deletion is refused", snapshot(gone), failed(denied), {}, 30_000],
     ["not before a change where only that helps", delivered(), failed(denied), {}, undefined],
-  ] as const)("%s", (_, world, outcome, done, ms) => {
-    expect(reported(world, outcome, done).requeueAfterMs).toBe(ms);
+  ] as const)("%s", (_, world, outcome, learned, ms) => {
+    expect(reported(world, outcome, learned).requeueAfterMs).toBe(ms);
   });
 });
 

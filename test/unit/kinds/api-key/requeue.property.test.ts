@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { test } from "vitest";
 import type { ApiKeySpec } from "../../../../src/api/api-key.ts";
 import { annotations } from "../../../../src/api/meta.ts";
-import { nextOfDeletion } from "../../../../src/kinds/api-key/rules/deletion.ts";
-import { next } from "../../../../src/kinds/api-key/rules/next.ts";
+import { deleteApiKey } from "../../../../src/kinds/api-key/deletion.ts";
+import { apiKeyEffects } from "../../../../src/kinds/api-key/effects/effects.ts";
 import { report } from "../../../../src/kinds/api-key/rules/report.ts";
 import type { ApiKeyKind, ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import type { CurrentKey } from "../../../../src/kinds/api-key/rules/status.ts";
-import { apiKeySteps } from "../../../../src/kinds/api-key/steps/steps.ts";
+import { reconcileApiKey } from "../../../../src/kinds/api-key/run.ts";
 import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
 import { DAY, HOUR, toIso8601 } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
@@ -23,12 +23,21 @@ import {
 import * as keys from "./builders.ts";
 
 const { NOW, timing } = keys;
+const real = apiKeyEffects({} as never);
+/** A run that has checked the keys goes on without effects that change no decision. */
+const effects: typeof real = {
+  ...real,
+  *noteStaged(s) {
+    return s.verdicts === undefined ? yield* real.noteStaged(s) : s;
+  },
+  *queueForAccount(s) {
+    return s.verdicts === undefined ? yield* real.queueForAccount(s) : s;
+  },
+};
 const rules: Rules<ApiKeyKind> = {
-  start: {},
-  steps: apiKeySteps({} as never),
-  next: (progress, at) => next(progress, at, timing),
-  nextOfDeletion: (progress, at) => nextOfDeletion(progress, at, timing),
-  report: (progress, outcome, at) => report(progress, outcome, at, timing),
+  run: (snapshot, readNow) => reconcileApiKey(snapshot, { effects, timing, readNow }),
+  runOfDeletion: (snapshot, readNow) => deleteApiKey(snapshot, { effects, timing, readNow }),
+  report: ({ snapshot }, outcome, at) => report(snapshot, outcome, at, timing),
 };
 const spec: fc.Arbitrary<ApiKeySpec> = fc
   .record({
@@ -108,10 +117,9 @@ const targets: Readonly<Record<string, Target>> = {
 };
 const absent = { kind: "Absent" } as const;
 const rejected = new Map([
-  ["sak_1", false],
-  ["sak_2", false],
+  ...keys.checked("sak_1", "Rejected"),
+  ...keys.checked("sak_2", "Rejected"),
 ]);
-const done = { isQueued: true, hasNotedStaged: true, verdicts: rejected };
 const situations = fc
   .record({
     spec,
@@ -133,10 +141,10 @@ const situations = fc
     deletion: rarely(fc.record({ since: before, blocked: maybe(recently) })),
     rotateToken: mostly(undefined, "now"),
     reconcile: mostly(undefined, "now"),
-    done: mostly(undefined, done),
+    verdicts: mostly(undefined, rejected),
   })
   .map((drawn): Situation<ApiKeyKind> => {
-    const { account, target, deletion, rotateToken, reconcile, done, ...rest } = drawn;
+    const { account, target, deletion, rotateToken, reconcile, verdicts, ...rest } = drawn;
     const { object, self } = keys.snapshot();
     const metadata = {
       ...object.metadata,
@@ -152,7 +160,8 @@ const situations = fc
       account: account.kind === "Ready" ? { ...keys.account, ...account } : account,
       target: (targets[target] ?? (() => absent))(rest.spec, rest.status.current),
     });
-    return { snapshot, spec: rest.spec, ...(done !== undefined && { done }) };
+    const known = verdicts === undefined ? snapshot : { ...snapshot, verdicts };
+    return { snapshot: known, spec: rest.spec, done: verdicts };
   });
 
 test("a run over an ApiKey names the time of the next one", () => {

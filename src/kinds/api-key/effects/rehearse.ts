@@ -21,8 +21,7 @@ import type { SecretOwner } from "../secret/owner.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { targetPatch } from "../secret/patch.ts";
 import { dryRunSecret, stagingSecret, targetSecret } from "../secret/render.ts";
-import { readyAccount, remembering, withDone } from "./progress.ts";
-import type { ApiKeyRead } from "./step-types.ts";
+import { keyEffect, readyAccount, remembering } from "./define.ts";
 
 /**
  * Contains characters that JSON must escape: an entry that must be JSON is rejected now unless it is valid for every
@@ -31,9 +30,9 @@ import type { ApiKeyRead } from "./step-types.ts";
 const SAMPLE_SECRET = new Redacted(`"\\`.padEnd(SECRET_LENGTH, "x"));
 
 /** Rehearses the next key. A rehearsal that shows nothing is repeated after an hour, and fails no run. */
-export const rehearse: ApiKeyRead<"Rehearse"> = {
-  read: async (_, progress, run) => {
-    const { snapshot } = progress;
+export const rehearse = keyEffect<void>({
+  kind: "Rehearse",
+  read: async (_, snapshot, run) => {
     const monotonic = run.clock.monotonic();
     const rehearsal = await tryWrites(snapshot, run).then(
       (trial) => rehearsed(snapshot, trial, monotonic),
@@ -42,9 +41,9 @@ export const rehearse: ApiKeyRead<"Rehearse"> = {
         return postponed(snapshot, monotonic);
       },
     );
-    return remembering(withDone(progress, { isRehearsed: true }), { rehearsal });
+    return { answer: { ...snapshot, rehearsal }, remember: remembering({ rehearsal }) };
   },
-};
+});
 
 /**
  * Tries both writes as they will be; for a first key, one that stands for both. The API server rejects now what it would

@@ -1,27 +1,30 @@
 import { describe, expect, test } from "vitest";
-import type { IssueCoordination } from "../../../../src/kinds/api-key/attempts.ts";
-import { nextOfDeletion } from "../../../../src/kinds/api-key/rules/deletion.ts";
-import { next } from "../../../../src/kinds/api-key/rules/next.ts";
+import { IamError } from "../../../../src/console/errors.ts";
+import { deleteApiKey } from "../../../../src/kinds/api-key/deletion.ts";
+import { apiKeyEffects } from "../../../../src/kinds/api-key/effects/effects.ts";
+import { verifyPair } from "../../../../src/kinds/api-key/effects/verify.ts";
 import type {
-  ApiKeyDone,
   ApiKeyKind,
-  ApiKeyProgress,
   ApiKeySnapshot,
   Rehearsal,
   SecondRead,
 } from "../../../../src/kinds/api-key/rules/snapshot.ts";
-import { apiKeySteps } from "../../../../src/kinds/api-key/steps/steps.ts";
-import type { ClockReading } from "../../../../src/reconciler/clock-reading.ts";
-import type { KindDefinition } from "../../../../src/reconciler/kind-definition.ts";
+import { reconcileApiKey } from "../../../../src/kinds/api-key/run.ts";
+import type { IssuedPair } from "../../../../src/kinds/api-key/secret/pair.ts";
+import type { RunDefinition } from "../../../../src/reconciler/kind-definition.ts";
+import { PartialFailure } from "../../../../src/reconciler/rules/outcome.ts";
 import { effectsOf } from "../../../../src/reconciler/run-effects.ts";
 import { DAY, HOUR } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
 import { playRun } from "../play-run.ts";
 import {
   account,
+  answerOf,
   at,
+  checked,
   current,
   delivered,
+  firstOf,
   foreign,
   having,
   holding,
@@ -32,19 +35,21 @@ import {
   openAttempt,
   owner,
   pair,
-  progressOf,
+  play,
+  playDeletion,
+  prechecked,
   read,
   rowsOf,
+  same,
   snapshot,
   staged,
   superseded,
   timing,
+  type World,
 } from "./builders.ts";
 
-type World = ApiKeySnapshot | ApiKeyProgress;
 type Changes = Parameters<typeof snapshot>[0];
 
-const step = (world: World) => next(progressOf(world), at(), timing);
 const { monotonic: justNow } = at();
 const refusedWrite = { reason: "SecretRejected", message: "It is so." };
 const rehearsedAgo = (ms: number, changes: Partial<Rehearsal> = {}) => ({
@@ -55,11 +60,11 @@ const suspended = keySpec({ suspend: true });
 const otherTemplate = keySpec({ secret: { data: { all: "${keyId}:${secret}" } } });
 const one = staged(pair(1));
 const two = staged(pair(2));
+const again = { ...pair(2), keyId: "sak_1" };
 const edited = { ...one, pair: undefined } as never;
-const noted: ApiKeyDone = { hasNotedStaged: true };
-const prechecked: ApiKeyDone = { precheck: { knownKeyIds: [] } };
-const judged = (number: number, verdict = true): ApiKeyDone => ({
-  verdicts: new Map([[`sak_${number}`, verdict]]),
+const noted = { NoteStaged: same };
+const judged = (number: number, evidence: "Accepted" | "Rejected" = "Accepted") => ({
+  verdicts: checked(`sak_${number}`, evidence),
 });
 const waiting = {
   kind: "Waiting",
@@ -82,6 +87,10 @@ const lost = (revision: number) => ({
 });
 const manyLost = Array.from({ length: 500 }, (_, index) => lost(index + 10));
 const late = { keyId: "sak_9", attemptId: "a9" };
+const intended = (before: ApiKeySnapshot): ApiKeySnapshot => ({
+  ...before,
+  status: { ...before.status, attempt: openAttempt(1) },
+});
 const due = { current: current(1, { issueTime: NOW - 80 * DAY, expirationTime: NOW + 10 * DAY }) };
 const unverified = (revision: number) => ({
   current: current(revision, { verificationTime: undefined }),
@@ -115,8 +124,13 @@ test.each(
     ReadTarget: {
       "a Secret that the watch does not list": snapshot({ target: { kind: "Unlisted" } }),
     },
-    RecordIntent: { "all is checked": having(prechecked, snapshot()) },
-    IssueKey: { "the intent of this run": having({ intentRecorded: "a1" }, trying()) },
+    RecordIntent: { "all is checked": having({ Precheck: prechecked }, snapshot()) },
+    IssueKey: {
+      "the intent of this run": having(
+        { Precheck: prechecked, RecordIntent: intended },
+        snapshot(),
+      ),
+    },
     StartRecovery: {
       "an intent of another run": trying(),
       "the recovery of another attempt": trying({ recovery: { attemptId: "a0", since: 0 } }),
@@ -137,9 +151,25 @@ test.each(
       "a key that was never tried": delivered({ status: unverified(1) }),
     },
     SwitchSecret: {
-      "a staged pair that is accepted": having(judged(1), snapshot({ staging: one })),
+      "a staged pair that is accepted": snapshot({ staging: one, ...judged(1) }),
+    },
+    CloseAttempt: {
+      "a staged pair that is refused and listed as inactive": snapshot({
+        staging: one,
+        account: { ...account, inactiveKeyIds: ["sak_1"] },
+        pendingRejection: { keyId: "sak_1", since: justNow - timing.endedPatienceMs },
+        ...judged(1, "Rejected"),
+      }),
     },
     CommitKey: {
+      "the key in use, issued again by the attempt, is delivered": having(
+        noted,
+        delivered({
+          target: holding(again),
+          staging: staged(again),
+          status: { attempt: openAttempt(2) },
+        }),
+      ),
       "the attempt's pair is delivered": trying({ target: holding(pair(1)) }),
     },
     RebuildStatus: {
@@ -163,51 +193,49 @@ test.each(
     RenderSecret: {
       "a template that changed": delivered({ spec: otherTemplate }),
       "an open attempt and the old key dressed as its pair": having(
-        prechecked,
+        { Precheck: prechecked },
         trying({ target: holding(pair(1)), ...since(justNow), status: due }),
       ),
     },
     Waiting: {
-      queued: having({ isQueued: true }, snapshot({ unsettledPeer: "b" })),
+      queued: having({ QueueForAccount: same }, snapshot({ unsettledPeer: "b" })),
       "an intent of another run whose recovery has started": trying(since(justNow)),
       "an open attempt whose time has not come": trying(since(999_999)),
       "an open attempt of a console with longer time-outs": trying({
         ...since(985_000),
         account: { ...account, callTimeoutMs: 60_000 },
       }),
-      "a staged pair that is refused": having(judged(1, false), snapshot({ staging: one })),
-      "a staged pair and a foreign target": having(
-        judged(1),
-        snapshot({ staging: one, target: foreign() }),
-      ),
-      "a staged pair and no account": having(
-        judged(1),
-        snapshot({ staging: one, account: waiting }),
-      ),
+      "a staged pair that is refused": snapshot({ staging: one, ...judged(1, "Rejected") }),
+      "a staged pair and a foreign target": snapshot({
+        staging: one,
+        target: foreign(),
+        ...judged(1),
+      }),
+      "a staged pair and no account": snapshot({ staging: one, account: waiting, ...judged(1) }),
     },
     Settled: {
       "a key in use": delivered(),
       "a rehearsal of today": delivered(rehearsedAgo(DAY - 1)),
       "a refusal of this hour": delivered(rehearsedAgo(HOUR - 1, { stop: refusedWrite })),
-      "a rehearsal of this run": having({ isRehearsed: true }, delivered(rehearsedAgo(DAY))),
+      "a rehearsal of this run": having({ Rehearse: same }, delivered(rehearsedAgo(DAY))),
       "a key in the Secret that the status forgot": delivered({ keysBeforeRestore: [lost(1)] }),
-      "a late key that another run may list": having(
-        { defersLateKeys: true },
-        delivered({ lateKeys: [late] }),
-      ),
+      "a late key that another run may list": delivered({
+        lateKeys: [late],
+        hasTriedLateKeys: true,
+      }),
       "late keys without end": delivered({
         lateKeys: [late],
         status: { orphaned: manyLost },
       }),
     },
   }),
-)("the next step is %s: %s", (kind, _, world) => {
-  expect(step(world).kind).toBe(kind);
+)("the next effect is %s: %s", (kind, _, world) => {
+  expect(firstOf(world).kind).toBe(kind);
 });
 
 test("a clock that was set back delays no try", () => {
   const world = delivered({ status: unverified(1), lastCheckTime: NOW + DAY });
-  expect(step(world).kind).toBe("VerifyPair");
+  expect(firstOf(world).kind).toBe("VerifyPair");
 });
 
 describe("keys that the console lists after an attempt", () => {
@@ -250,13 +278,13 @@ describe("keys that the console lists after an attempt", () => {
   ])("%s", (_, world, secondRead, keyIds, refund = keyIds.length === 0) => {
     const orphans = keyIds.map((keyId) => ({ keyId, attemptId: "a1" }));
     const closing = { kind: "CloseAttempt", refund, orphans };
-    expect(step(having({ secondRead }, world))).toMatchObject(closing);
+    expect(firstOf(having({ ReadKeysAgain: secondRead }, world))).toMatchObject(closing);
   });
 
   test("prove nothing while one of them may be of another ApiKey", () => {
     const secondRead = read(["sak_lost"], { isConclusive: false });
     const recovering = { kind: "Waiting", reason: "Recovering" };
-    expect(step(having({ secondRead }, first))).toMatchObject(recovering);
+    expect(firstOf(having({ ReadKeysAgain: secondRead }, first))).toMatchObject(recovering);
   });
 });
 
@@ -289,12 +317,18 @@ describe("an old key", () => {
     ["DeleteKey", "of an unknown state after disableKey", rotated({}, unknownAfter("disableKey"))],
     ["DisableKey", "that works after all", rotated({}, { answeredCall: "deleteKey" })],
   ])("%s: %s, once the console has accepted the key in use again", (kind, _, world) => {
-    expect(step(world)).toEqual({ kind: "VerifyPair", pair: pair(2) });
-    expect(step(having(judged(2), world))).toEqual({ kind, keyId: "sak_1" });
+    expect(firstOf(world)).toEqual({ kind: "VerifyPair", pair: pair(2) });
+    expect(firstOf({ ...world, ...judged(2) })).toEqual({ kind, keyId: "sak_1" });
+    const reject = (before: ApiKeySnapshot) => ({
+      ...before,
+      ...judged(2, "Rejected"),
+      rejection,
+    });
+    expect(firstOf(having({ VerifyPair: reject }, world))).toMatchObject({ reason: "KeyRefused" });
     const refused = { ...world, rejection, lastCheckTime: NOW };
     const held = { kind: "Waiting", reason: "KeyRefused" };
-    for (const done of [{}, judged(2, false)])
-      expect(step(having(done, refused))).toMatchObject(held);
+    for (const known of [{}, judged(2, "Rejected")])
+      expect(firstOf({ ...refused, ...known })).toMatchObject(held);
   });
 
   test.each<[string, ApiKeySnapshot]>([
@@ -308,46 +342,135 @@ describe("an old key", () => {
     ["it is disabled and deleteKey was answered", rotated({}, disabledAfterDelete)],
     ["it has expired", rotated({}, { supersededTime: NOW - 60 * DAY, expirationTime: NOW })],
   ])("is left alone while %s", (_, world) => {
-    for (const done of [{}, judged(2)])
-      expect(step(having(done, world)).kind).not.toMatch(/DisableKey|DeleteKey/);
+    for (const known of [{}, judged(2)])
+      expect(firstOf({ ...world, ...known }).kind).not.toMatch(/DisableKey|DeleteKey/);
   });
 
-  test("is not ended while only an answer that any gateway gives shows that the new key works", () => {
-    const letIn = new Set(["sak_2"]);
-    const found = step(having({ ...judged(2), letIn }, rotated()));
-    expect(found).toMatchObject({ kind: "Failing", error: { code: "MalformedResponse" } });
-    expect(step(having({ ...judged(2), letIn: new Set(["sak_1"]) }, rotated()))).toEqual({
-      kind: "DisableKey",
-      keyId: "sak_1",
+  test("is not ended while only an answer that any gateway gives shows that the new key works", async () => {
+    const denied = new IamError("PermissionDenied", "no", { operation: "searchActions" });
+    const { answer } = await answerOf(verifyPair(rotated(), { pair: pair(2) }), {
+      console: () => ({ searchActions: () => Promise.reject(denied) }),
+      clock: { now: () => NOW, monotonic: () => justNow },
     });
+    expect(failureOf(answer)).toMatchObject({ code: "MalformedResponse" });
   });
 });
 
+/** Why the run fails in the middle. */
+function failureOf(world: World): unknown {
+  try {
+    return [...play(world)];
+  } catch (error) {
+    return error instanceof PartialFailure ? error.cause : error;
+  }
+}
+
+describe("a key is issued, delivered and recorded in this order", () => {
+  /** The console accepts every key but key 1. */
+  const judge = (before: ApiKeySnapshot, { pair: { keyId } }: { pair: IssuedPair }) => {
+    const isAccepted = keyId !== "sak_1" || before.status.current === undefined;
+    const verdict = checked(keyId, isAccepted ? "Accepted" : "Rejected");
+    const verdicts = new Map([...(before.verdicts ?? []), ...verdict]);
+    return isAccepted
+      ? { ...before, verdicts }
+      : { ...before, verdicts, rejection: before.rejection ?? { keyId, since: justNow } };
+  };
+  const reads = { Precheck: prechecked, VerifyPair: judge };
+  const kindsOf = (world: World) => [...play(world)].map((each) => "kind" in each && each.kind);
+  const delivery = ["VerifyPair", "SwitchSecret", "CommitKey", "DeleteStaging"];
+  const issue = ["Precheck", "RecordIntent", "IssueKey", "StagePair", ...delivery];
+
+  test.each<[string, ApiKeySnapshot, readonly string[]]>([
+    ["first", snapshot(), [...issue, "Settled"]],
+    ["next", delivered({ status: due }), [...issue, "Settled"]],
+    [
+      "in place of a rejected one that is tried once more",
+      delivered({ rejection: { keyId: "sak_1", since: 0 }, lastCheckTime: NOW }),
+      ["Precheck", "VerifyPair", ...issue.slice(1), "Settled"],
+    ],
+    [
+      "after a Secret that the watch did not list",
+      snapshot({ target: { kind: "Unlisted" } }),
+      ["ReadTarget", ...issue, "Settled"],
+    ],
+    ["by an earlier run", trying({ staging: one }), ["NoteStaged", ...delivery, "Settled"]],
+    [
+      "and is only in memory",
+      trying({ held: { ...held, pair: pair(1) } }),
+      ["StagePair", ...delivery, "Settled"],
+    ],
+  ])("%s", (_, world, expected) => {
+    const absent = (before: ApiKeySnapshot) => ({ ...before, target: { kind: "Absent" } });
+    expect(kindsOf(having({ ...reads, ReadTarget: absent }, world))).toEqual(expected);
+  });
+
+  test("by the rules of a run that has found a pending Secret", () => {
+    let found = 0;
+    const precheck = (before: ApiKeySnapshot) =>
+      found++ === 0 ? { ...before, staging: two } : prechecked(before);
+    expect(kindsOf(having({ ...reads, Precheck: precheck }, snapshot()))).toEqual([
+      "Precheck",
+      ...["VerifyPair", "SwitchSecret", "RebuildStatus", "DeleteStaging"],
+      "Settled",
+    ]);
+  });
+
+  test("not beyond the budget that other ApiKeys have used up meanwhile", () => {
+    const used = { ...account, namespaceIssues: { most: 1, count: 1, freeAt: NOW + HOUR } };
+    const counted = (before: ApiKeySnapshot) => ({ ...before, account: used });
+    const given = having({ ...reads, RecordIntent: counted }, snapshot());
+    expect([...play(given)]).toMatchObject([
+      { kind: "Precheck" },
+      { kind: "RecordIntent" },
+      { kind: "Waiting", reason: "NamespaceBudgetExceeded" },
+    ]);
+  });
+
+  test.each(["StagePair", "SwitchSecret"])("no further if %s is not stored as sent", (kind) => {
+    const message = "the API server stores the Secret without the key pair";
+    const given = having({ ...reads, [kind]: same }, snapshot());
+    expect(failureOf(given)).toMatchObject({ message });
+  });
+
+  test("at once if the key in use does not work: what spares a working key stops nothing", () => {
+    const orphaned = [5, 6].map((number) => ({ ...lost(number), attemptId: `a${number}` }));
+    const blind = { ...account, liveKeyIds: [], lastKeyListTime: NOW };
+    const inUse = pair(1, 80 * DAY);
+    const world = delivered({
+      account: blind,
+      target: holding(inUse),
+      status: { ...due, orphaned },
+    });
+    const accepting = having({ VerifyPair: same }, world);
+    expect(firstOf(accepting)).toMatchObject({ reason: "TooManyOrphanedKeys" });
+    expect(kindsOf(having(reads, world))).toEqual(["VerifyPair", ...issue, "Settled"]);
+  });
+});
+
+const effects = apiKeyEffects({} as never);
 const kind = {
-  next: (progress: ApiKeyProgress, reading: ClockReading) => next(progress, reading, timing),
-  nextOfDeletion: (progress: ApiKeyProgress, reading: ClockReading) =>
-    nextOfDeletion(progress, reading, timing),
-  steps: apiKeySteps({} as IssueCoordination),
-} as unknown as KindDefinition<ApiKeyKind>;
+  run: (world, readNow) => reconcileApiKey(world, { effects, timing, readNow }),
+  runOfDeletion: (world, readNow) => deleteApiKey(world, { effects, timing, readNow }),
+} as RunDefinition<ApiKeyKind>;
 const deleting = {
   ...object(),
   metadata: { ...object().metadata, deletionTimestamp: "2026-01-10T00:00:00Z" },
 };
 
 test.each(
-  rowsOf<World>({
+  rowsOf<ApiKeySnapshot>({
     Suspended: {
       "nothing is issued": snapshot(),
       "nothing is renewed": delivered({ status: due }),
-      "a staged pair is not tried": having(noted, snapshot({ staging: two })),
+      "a staged pair is not tried": snapshot({ staging: two }),
     },
     StagePair: { "a pair in memory is written": snapshot({ held }) },
     NoteStaged: { "a staged pair is noted": snapshot({ held, staging: two }) },
     StartRecovery: { "an open attempt is given time": trying() },
     Waiting: { "the deletion waits": delivered({ object: deleting, held }) },
   }),
-)("the next step of a suspended ApiKey is %s: %s", (expected, _, world) => {
-  const [first] = playRun(effectsOf(kind, progressOf(world), suspended, at));
+)("the next effect of a suspended ApiKey is %s: %s", (expected, _, world) => {
+  const [first] = playRun(effectsOf(kind, { snapshot: world, done: undefined }, suspended, at));
   expect(first).toMatchObject({ kind: expected });
 });
 
@@ -357,6 +480,10 @@ const tooLong = {
   object: blockedSince(object(), NOW - timing.deletionPatienceMs),
 };
 const disabling = { ...account, canDisableKeys: true };
+const refuseToEnd = (before: ApiKeySnapshot, { keyId }: { keyId: string }): ApiKeySnapshot => ({
+  ...before,
+  failedRevocations: new Map([[keyId, new IamError("Unavailable", "no", { operation: "x" })]]),
+});
 const retained = keySpec({ secret: { deletionPolicy: "Retain" } });
 
 test.each(
@@ -366,6 +493,12 @@ test.each(
       "a staged pair": delivered({ ...gone, staging: two }),
     },
     DisableKey: { "there is a call for it": delivered({ ...gone, account: disabling }) },
+    Failing: {
+      "its key could not be ended": having(
+        { DisableKey: refuseToEnd },
+        delivered({ ...gone, account: disabling }),
+      ),
+    },
     Released: {
       "its Secret is retained": delivered({ ...gone, account: disabling, spec: retained }),
       "a foreign Secret": snapshot({
@@ -383,14 +516,14 @@ test.each(
     NoteStaged: { "a staged pair of an open attempt": trying({ ...gone, staging: one }) },
     CloseAttempt: { "an open attempt for too long": trying(tooLong) },
   }),
-)("the next step of a deleted ApiKey is %s: %s", (expected, _, world) => {
-  expect(nextOfDeletion(progressOf(world), at(), timing).kind).toBe(expected);
+)("the next effect of a deleted ApiKey is %s: %s", (expected, _, world) => {
+  expect(firstOf(world, playDeletion(world)).kind).toBe(expected);
 });
 
 test("the last event of a deleted ApiKey names the keys that no read has shown as ended", () => {
   const states = ["Live", "Inactive", "Disabled", "Deleted", "Unknown"] as const;
   const status = { superseded: states.map((state, index) => superseded(index + 1, { state })) };
-  const released = nextOfDeletion(progressOf(snapshot({ ...gone, status })), at(), timing);
+  const [released] = playDeletion(snapshot({ ...gone, status }));
   const note = expect.stringMatching(/: sak_1, sak_5\.$/);
   expect(released).toMatchObject({ events: [{ reason: "KeysNotRevoked", note }] });
 });
@@ -404,5 +537,6 @@ test("the last event of a deleted ApiKey names no key of an account that is know
   };
   const world = snapshot({ ...gone, ...accounts, status });
   const note = expect.stringMatching(/: sak_2\.$/);
-  expect(nextOfDeletion(progressOf(world), at(), timing)).toMatchObject({ events: [{ note }] });
+  const [released] = playDeletion(world);
+  expect(released).toMatchObject({ events: [{ note }] });
 });

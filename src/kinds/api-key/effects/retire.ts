@@ -6,16 +6,19 @@ import type { IamClient } from "../../../console/client/client.ts";
 import type { IamReader } from "../../../console/client/reader.ts";
 import { IamError, isIamError } from "../../../console/errors.ts";
 import { endEffect, notApplied, type ShownKey, shownKey } from "../../../console/evidence.ts";
+import type { Answered } from "../../../reconciler/effects.ts";
 import type { Instant } from "../../../util/time.ts";
 import { accountInUse } from "../rules/accounts.ts";
 import { LISTING_LAG_MS } from "../rules/listed-keys.ts";
-import type { ActionOf, ApiKeyReading, ApiKeySnapshot, ReadyAccount } from "../rules/snapshot.ts";
+import type { ApiKeyKind, ApiKeyReading, ApiKeySnapshot, ReadyAccount } from "../rules/snapshot.ts";
 import type { KeyStatus } from "../rules/status.ts";
 import { type KeyEnd, withEndedKey } from "../rules/transitions.ts";
-import { readyAccount, withDone, withEvent, withSnapshot } from "./progress.ts";
-import type { ApiKeyEffect } from "./step-types.ts";
+import { about, keyEffect, readyAccount } from "./define.ts";
 
-type EndKey = ActionOf<"DisableKey" | "DeleteKey">;
+interface EndKey {
+  readonly call: CallToEnd;
+  readonly keyId: string;
+}
 type CallToEnd = "disableKey" | "deleteKey";
 
 /**
@@ -23,54 +26,73 @@ type CallToEnd = "disableKey" | "deleteKey";
  * A key that no longer exists counts as deleted. A failure of the console is recorded, so that the same run can continue
  * with the other keys.
  */
-export const endKey: ApiKeyEffect<"DisableKey" | "DeleteKey", KeyEnd | IamError> = {
-  call: (action, { snapshot }, run) =>
-    orError(async () => {
+export function endKey(call: CallToEnd) {
+  return keyEffect<{ readonly keyId: string }>({
+    kind: KINDS[call],
+    call: async ({ keyId }, snapshot, run) => {
+      const action = { call, keyId };
+      const ended = await orError(async () => {
+        const { session, saId } = accountOfKey(action, snapshot);
+        const client = run.console(session);
+        const found = await findKey(action, snapshot, client, run);
+        if (found === "Gone") return GONE;
+        const wasListed = found === "Listed";
+        const answeredCall = await callToEnd(action, wasListed, client, saId);
+        const wasShown = wasListed || isShownDisabled(action, snapshot);
+        return readEnd({ ...action, answeredCall, wasShown }, snapshot, client, run);
+      });
+      return withEnd(snapshot, keyId, ended, run);
+    },
+    planned: async ({ keyId }, snapshot, run) => {
+      const action = { call, keyId };
       const { session, saId } = accountOfKey(action, snapshot);
-      const client = run.console(session);
-      const found = await findKey(action, snapshot, client, run);
-      if (found === "Gone") return { state: "Deleted" };
-      const wasListed = found === "Listed";
-      const answeredCall = await callToEnd(action, wasListed, client, saId);
-      const wasShown = wasListed || isShownDisabled(action, snapshot);
-      return readEnd({ ...action, answeredCall, wasShown }, snapshot, client, run);
-    }),
-  planned: async (action, { snapshot }, run) => {
-    const { session, saId } = accountOfKey(action, snapshot);
-    const found = await orError(() => findKey(action, snapshot, run.console(session), run));
-    if (found === "Gone") return { answer: { state: "Deleted" } };
-    return found instanceof IamError ? { answer: found } : plannedEnd(action, saId);
-  },
-  after: ({ keyId }, progress, ended, { now }) => {
-    const { snapshot, done } = progress;
-    if (ended instanceof IamError) {
-      const failedRevocations = new Map(done.failedRevocations).set(keyId, ended);
-      return withDone(progress, { failedRevocations });
-    }
-    const after = withSnapshot(progress, {
-      status: withEndedKey(snapshot.status, keyId, ended, now),
-    });
-    const { state, answeredCall } = ended;
-    if (state !== "Unknown")
-      return withEvent(
-        after,
-        `Key${state}`,
-        "Retire",
-        `Key ${keyId} is ${state.toLowerCase()} in the console.`,
-      );
-    const note = `The console answered ${answeredCall} for key ${keyId} with success, but does not show whether the key still works.`;
-    return withEvent(after, "OutcomeUnconfirmed", "Retire", note);
-  },
-};
+      const found = await orError(() => findKey(action, snapshot, run.console(session), run));
+      if (found instanceof IamError) return withEnd(snapshot, keyId, found, run);
+      if (found === "Gone") return withEnd(snapshot, keyId, GONE, run);
+      const { end, line } = plannedEnd(action, saId);
+      return { ...withEnd(snapshot, keyId, end, run), line };
+    },
+  });
+}
 
-function plannedEnd({ kind, keyId }: EndKey, saId: string) {
-  const [answer, call, verb] =
-    kind === "DisableKey"
-      ? (["Disabled", "disableKey", "Disables"] as const)
-      : (["Deleted", "deleteKey", "Deletes"] as const);
+const KINDS = { disableKey: "DisableKey", deleteKey: "DeleteKey" } as const;
+const GONE: KeyEnd = { state: "Deleted" };
+
+function withEnd(
+  snapshot: ApiKeySnapshot,
+  keyId: string,
+  ended: KeyEnd | IamError,
+  { clock }: Pick<ApiKeyReading, "clock">,
+): Answered<ApiKeyKind, ApiKeySnapshot> {
+  if (ended instanceof IamError) {
+    const failedRevocations = new Map(snapshot.failedRevocations).set(keyId, ended);
+    return { answer: { ...snapshot, failedRevocations } };
+  }
+  const { state, answeredCall } = ended;
+  const event =
+    state === "Unknown"
+      ? about(
+          snapshot,
+          "OutcomeUnconfirmed",
+          "Retire",
+          `The console answered ${answeredCall} for key ${keyId} with success, but does not show whether the key still works.`,
+        )
+      : about(
+          snapshot,
+          `Key${state}`,
+          "Retire",
+          `Key ${keyId} is ${state.toLowerCase()} in the console.`,
+        );
+  const status = withEndedKey(snapshot.status, keyId, ended, clock.now());
+  return { answer: { ...snapshot, status }, events: [event] };
+}
+
+function plannedEnd({ call, keyId }: EndKey, saId: string) {
+  const [state, verb] =
+    call === "disableKey" ? (["Disabled", "Disables"] as const) : (["Deleted", "Deletes"] as const);
   const message = `${verb} key ${keyId} of service account ${saId}.`;
-  const end: KeyEnd = { state: answer, answeredCall: call };
-  return { answer: end, line: { call, object: keyId, message } };
+  const end: KeyEnd = { state, answeredCall: call };
+  return { end, line: { call, object: keyId, message } };
 }
 
 async function orError<Answer>(call: () => Promise<Answer>): Promise<Answer | IamError> {
@@ -182,8 +204,7 @@ function stateShown(answeredCall: CallToEnd, seen: ShownKey): KeyEnd["state"] {
   return answeredCall === "deleteKey" && seen === "Absent" ? "Deleted" : "Disabled";
 }
 
-function unproven({ kind, keyId }: EndKey): IamError {
-  const operation = kind === "DisableKey" ? "disableKey" : "deleteKey";
+function unproven({ call: operation, keyId }: EndKey): IamError {
   const message = `${operation}: the console's list of the account's keys lacks ${keyId}, which could belong to another account`;
   return new IamError("NotFound", message, { operation, sent: false });
 }
@@ -201,13 +222,13 @@ const NEVER_DISABLED = new Set([
  * step anyway. A key that is not listed may be gone: then a 404 is an answer.
  */
 async function callToEnd(
-  { kind, keyId }: EndKey,
+  { call, keyId }: EndKey,
   isListed: boolean,
   { disableKey, deleteKey }: IamClient,
   saId: string,
 ): Promise<CallToEnd> {
   const isGone = (error: unknown) => !isListed && isIamError(error, "NotFound");
-  if (kind === "DisableKey") {
+  if (call === "disableKey") {
     try {
       await disableKey?.({ saId, keyId });
       return "disableKey";

@@ -1,23 +1,25 @@
 /** Checks a key pair against the console. */
 import { type PairEvidence, pairEvidence } from "../../../console/evidence.ts";
+import type { Answered } from "../../../reconciler/effects.ts";
 import type { Instant } from "../../../util/time.ts";
 import type {
-  ApiKeyPerformed,
-  ApiKeyProgress,
+  ApiKeyKind,
+  ApiKeyMemory,
   ApiKeyReading,
+  ApiKeySnapshot,
   KeyRejection,
 } from "../rules/snapshot.ts";
 import { withAcceptedKey } from "../rules/transitions.ts";
 import { verdictKey } from "../rules/verification.ts";
 import type { IssuedPair } from "../secret/pair.ts";
-import { accountOfPair, remembering } from "./progress.ts";
-import type { ApiKeyRead } from "./step-types.ts";
+import { accountOfPair, keyEffect, remembering } from "./define.ts";
 
 /** Checks the pair with searchActions. Rejects if the response does not show whether the console accepts the pair. */
-export const verifyPair: ApiKeyRead<"VerifyPair"> = {
-  read: async ({ pair }, progress, run) => {
+export const verifyPair = keyEffect<{ readonly pair: IssuedPair }>({
+  kind: "VerifyPair",
+  read: async ({ pair }, snapshot, run) => {
     // A pair is shown only to the console of its own account.
-    const { session } = accountOfPair(progress.snapshot, pair);
+    const { session } = accountOfPair(snapshot, pair);
     const startTime = run.clock.now();
     const evidence = await run
       .console(session)
@@ -30,40 +32,37 @@ export const verifyPair: ApiKeyRead<"VerifyPair"> = {
           return shown;
         },
       );
-    return withVerdict(progress, pair, evidence, startTime, run);
+    return withVerdict(snapshot, pair, evidence, startTime, run);
   },
-};
+});
 
 function withVerdict(
-  { snapshot, done }: ApiKeyProgress,
+  snapshot: ApiKeySnapshot,
   pair: IssuedPair,
   evidence: PairEvidence,
   startTime: Instant,
   { clock }: Pick<ApiKeyReading, "clock">,
-): ApiKeyPerformed {
+): Answered<ApiKeyKind, ApiKeySnapshot> {
   const { keyId } = pair;
-  const isAccepted = evidence !== "Rejected";
+  const { status, rejection, pendingRejection } = snapshot;
+  const isRejected = evidence === "Rejected";
   const verdict = verdictKey(pair, snapshot);
-  const verdicts = new Map(done.verdicts).set(verdict, isAccepted);
-  const letIn = evidence === "LetIn" ? new Set(done.letIn).add(verdict) : done.letIn;
-  const isCurrent = verdict === snapshot.status.current?.keyId;
-  const checked = {
-    snapshot:
-      isAccepted && isCurrent
-        ? { ...snapshot, status: withAcceptedKey(snapshot.status, keyId, clock.now()) }
-        : snapshot,
-    done: { ...done, verdicts, ...(letIn === undefined ? {} : { letIn }) },
-  };
+  const verdicts = new Map(snapshot.verdicts).set(verdict, evidence);
+  const isCurrent = verdict === status.current?.keyId;
   const rejectionAfter = (before: KeyRejection | undefined) => {
-    if (isAccepted) return undefined;
+    if (!isRejected) return undefined;
     return before?.keyId === keyId ? before : { keyId, since: clock.monotonic() };
   };
-  const { rejection, pendingRejection } = snapshot;
-  return isCurrent
-    ? remembering(checked, {
+  const known: Partial<ApiKeyMemory> = isCurrent
+    ? {
         rejection: rejectionAfter(rejection),
         lastCheckTime: startTime,
         regularCheckFrom: clock.monotonic(),
-      })
-    : remembering(checked, { pendingRejection: rejectionAfter(pendingRejection) });
+      }
+    : { pendingRejection: rejectionAfter(pendingRejection) };
+  const accepted = isCurrent && !isRejected ? withAcceptedKey(status, keyId, clock.now()) : status;
+  return {
+    answer: { ...snapshot, ...known, verdicts, status: accepted },
+    remember: remembering(known),
+  };
 }

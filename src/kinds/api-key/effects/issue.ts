@@ -15,6 +15,7 @@ import {
   unreadableResponse,
 } from "../../../reconciler/rules/unreadable-response.ts";
 import { reconciling } from "../../../reconciler/rules/waiting.ts";
+import type { Performed } from "../../../reconciler/run-context.ts";
 import { settleAll } from "../../../reconciler/settle-all.ts";
 import { attemptId, describeKey } from "../../../resources/marker.ts";
 import { apiKeyType } from "../../../resources/resource-types.ts";
@@ -24,9 +25,7 @@ import { inDays, MINUTE, toIso8601 } from "../../../util/time.ts";
 import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
 import { rehearsed } from "../rules/rehearsal.ts";
 import {
-  type ActionOf,
-  type ApiKeyPerformed,
-  type ApiKeyProgress,
+  type ApiKeyKind,
   type ApiKeyRun,
   type ApiKeySnapshot,
   type HeldPair,
@@ -36,53 +35,62 @@ import {
 import { type IssueAttempt, keyStatusCodec } from "../rules/status.ts";
 import { withAttempt, withoutAttempt } from "../rules/transitions.ts";
 import { deletedAccount, inactiveAccount } from "../rules/unusable-account.ts";
+import { about, concluding, keyEffect, readyAccount, remembering, writeStatus } from "./define.ts";
 import { heldPair, notesOn } from "./issued-pair.ts";
-import { readyAccount, remembering, withDone, withEvent, withSnapshot } from "./progress.ts";
 import { tryWrites } from "./rehearse.ts";
-import type { ApiKeyEffect, ApiKeyRead, ApiKeyTransition } from "./step-types.ts";
 
 /** Waits for an attempt of another ApiKey to be explained. */
-export function queueForAccount({ line }: IssueCoordination): ApiKeyTransition<"QueueForAccount"> {
-  return {
-    note: (_, { snapshot: { object } }) => line.wait(accountKeyOf(object), ownerKeyOf(object)),
-    after: (_, progress) => withDone(progress, { isQueued: true }),
-  };
+export function queueForAccount({ line }: IssueCoordination) {
+  return concluding({
+    kind: "QueueForAccount",
+    note: (_, { object }) => line.wait(accountKeyOf(object), ownerKeyOf(object)),
+    after: (_, snapshot) => ({ answer: snapshot }),
+  });
 }
 
 /**
  * Tries the writes of the new pair without storing anything, and reads the account's keys. If the Secret for the pair
- * exists unexpectedly, the rules judge it.
+ * exists unexpectedly, or the account is not usable, the snapshot says so and has no `precheck`.
  */
-export const precheck: ApiKeyRead<"Precheck"> = {
-  read: async (_, progress, run) => {
-    const { saId, session } = readyAccount(progress.snapshot);
+export const precheck = keyEffect<void>({
+  kind: "Precheck",
+  read: async (_, snapshot, run) => {
+    const before = { ...snapshot, precheck: undefined };
+    const { saId, session } = readyAccount(snapshot);
     const [detail, trial] = await settleAll([
       lookUpAccount(run.console(session), saId, run.signal),
-      tryWrites(progress.snapshot, run),
+      tryWrites(snapshot, run),
     ]);
     const { staging, refusal, notKept } = trial;
-    if (staging !== undefined) return withSnapshot(progress, { staging });
+    if (staging !== undefined) return { answer: { ...before, staging } };
     // The ServiceAccount may not have noticed yet.
     if (detail === undefined)
-      return withSnapshot(progress, { account: deletedAccount(saId, UNKNOWN_RESYNC_MS) });
+      return { answer: { ...before, account: deletedAccount(saId, UNKNOWN_RESYNC_MS) } };
     const { status } = detail;
     if (status !== undefined && status !== "active")
-      return withSnapshot(progress, { account: inactiveAccount(saId, status, MINUTE) });
-    const precheck = { knownKeyIds: detail.keyIds, refusal, notKept };
-    const rehearsal = rehearsed(progress.snapshot, trial, run.clock.monotonic());
-    return remembering(withDone(progress, { precheck }), { rehearsal });
+      return { answer: { ...before, account: inactiveAccount(saId, status, MINUTE) } };
+    const found = { knownKeyIds: detail.keyIds, refusal, notKept };
+    const known = { rehearsal: rehearsed(snapshot, trial, run.clock.monotonic()) };
+    return { answer: { ...before, ...known, precheck: found }, remember: remembering(known) };
   },
-};
+});
 
-/** Records the intent. From here on, a key may exist that no process has seen. */
-export function recordIntent({
-  attempts,
-  namespaceIssues,
-}: IssueCoordination): ApiKeyEffect<"RecordIntent", ApiKeyProgress> {
-  return {
-    call: async (action, progress, run) => {
-      const { object, self } = progress.snapshot;
-      const account = readyAccount(progress.snapshot);
+interface Intent {
+  readonly because: KeyNeed;
+  readonly knownKeyIds: readonly string[] | undefined;
+  readonly revision: number;
+}
+
+/**
+ * Records the intent. From here on, a key may exist that no process has seen. Records nothing if other ApiKeys of the
+ * namespace have used up its budget since this run has read the count.
+ */
+export function recordIntent({ attempts, namespaceIssues }: IssueCoordination) {
+  return keyEffect<Intent>({
+    kind: "RecordIntent",
+    call: async (intent, snapshot, run) => {
+      const { object, self } = snapshot;
+      const account = readyAccount(snapshot);
       const at = readTime(run.clock);
       const startTime = at.now;
       const most = account.namespaceIssues?.most;
@@ -90,15 +98,13 @@ export function recordIntent({
         most === undefined
           ? undefined
           : namespaceIssues.usage(account.connection, self.namespace, most, at);
-      const counted = () =>
-        withSnapshot(progress, { account: { ...account, namespaceIssues: usage() } });
-      // Other ApiKeys of the namespace may have been issued keys since this run read the count.
-      if ((usage()?.freeAt ?? 0) > certainTime(at)) return counted();
+      const counted = () => ({ ...snapshot, account: { ...account, namespaceIssues: usage() } });
+      if ((usage()?.freeAt ?? 0) > certainTime(at)) return { answer: counted() };
       namespaceIssues.note(account.connection, self.namespace, self.uid, startTime);
       const id = attemptId(self.uid, run.random.id());
       attempts.begin(id, accountKeyOf(object), ownerKeyOf(object));
       try {
-        return await store(intended(counted(), action, id, at), action.because, run);
+        return { answer: await store(intended(counted(), intent, id, at), intent.because, run) };
       } catch (error) {
         // Only the run that recorded an attempt carries it out, so this attempt will never issue a key.
         attempts.withdraw(id);
@@ -106,21 +112,20 @@ export function recordIntent({
         throw error;
       }
     },
-    planned: (action, progress, { clock }) => {
-      const id = attemptId(progress.snapshot.self.uid, "plan");
-      return { answer: intended(progress, action, id, readTime(clock)) };
+    planned: (intent, snapshot, { clock }) => {
+      const id = attemptId(snapshot.self.uid, "plan");
+      return { answer: intended(snapshot, intent, id, readTime(clock)) };
     },
-    after: (_, __, recorded) => recorded,
-  };
+  });
 }
 
 function intended(
-  progress: ApiKeyProgress,
-  { because, knownKeyIds, revision }: ActionOf<"RecordIntent">,
+  snapshot: ApiKeySnapshot,
+  { because, knownKeyIds, revision }: Intent,
   id: string,
   at: AgreedTime,
-): ApiKeyProgress {
-  const { self, spec, status } = progress.snapshot;
+): ApiKeySnapshot {
+  const { self, spec, status } = snapshot;
   const attempt: IssueAttempt = {
     id,
     revision,
@@ -129,21 +134,21 @@ function intended(
     expiresInDays: spec.expiresInDays,
     knownKeyIds,
     serviceAccount: spec.serviceAccountRef.name,
-    saId: readyAccount(progress.snapshot).saId,
+    saId: readyAccount(snapshot).saId,
   };
-  const intent = withSnapshot(progress, {
+  return {
+    ...snapshot,
     status: withAttempt(status, attempt, self.rotateToken, certainTime(at)),
-  });
-  return withDone(intent, { intentRecorded: id });
+  };
 }
 
 /** Stores the intent in the annotation, or in the status if the response to that write does not show it. */
 async function store(
-  intent: ApiKeyProgress,
+  intent: ApiKeySnapshot,
   { message }: KeyNeed,
   run: ApiKeyRun,
-): Promise<ApiKeyProgress> {
-  const { object, status } = intent.snapshot;
+): Promise<ApiKeySnapshot> {
+  const { object, status } = intent;
   const { attempt, recentIssues, lastHandledRotateAt, earlierRotateRequests } =
     keyStatusCodec.encode(status);
   if (attempt === undefined) throw new Error("an intent has an attempt");
@@ -152,55 +157,54 @@ async function store(
     object,
   );
   const written = await storeIntent(run, apiKeyType, object, { attemptId: attempt.id, text });
-  const stored = withSnapshot(intent, { object: written.object });
-  return written.isStored ? stored : run.writeStatus(stored, reconciling("Issuing", message));
+  const stored = { ...intent, object: written.object };
+  return written.isStored ? stored : writeStatus(stored, run, reconciling("Issuing", message));
 }
 
 /**
  * Calls issueKey once. The pair stays in process memory until it is written. A rejection closes the attempt. Any other
  * failure leaves the attempt open, and a later run explains it.
  */
-export function issueKey(
-  coordination: IssueCoordination,
-): ApiKeyEffect<"IssueKey", HeldPair | undefined> {
-  return {
-    call: async (_, progress, run) => {
-      const { self, spec, status } = progress.snapshot;
-      const { attempt } = status;
-      if (attempt === undefined) return undefined;
-      const { saId, session } = readyAccount(progress.snapshot, attempt);
+export function issueKey(coordination: IssueCoordination) {
+  return keyEffect<{ readonly attempt: IssueAttempt }>({
+    kind: "IssueKey",
+    call: async ({ attempt }, snapshot, run) => {
+      const { self, spec } = snapshot;
+      const { saId, session } = readyAccount(snapshot, attempt);
       const issueTime = run.clock.now();
       const { expiresInDays } = spec;
       const description = describeKey(spec.description, self, attempt.id, run.clusterName);
       const console = run.console(session);
       const answer = await console
         .issueKey({ saId, description, expiresInDays })
-        .catch((error: unknown) => failIssue(progress, attempt, error, run, coordination));
+        .catch((error: unknown) => failIssue(snapshot, attempt, error, run, coordination));
       const consoleTime = console.consoleTime();
       const held = heldPair(attempt, answer, { issueTime, expiresInDays, consoleTime });
-      hold(held, progress, attempt, run, coordination);
-      return held;
+      hold(held, snapshot, attempt, run, coordination);
+      const events = notesOn(held.pair, expiresInDays, snapshot.status).map(({ reason, note }) =>
+        about(snapshot, reason, "Issue", note),
+      );
+      return { answer: { ...snapshot, held }, events };
     },
-    planned: (_, { snapshot }, { clock }) => {
-      const { self, spec, status } = snapshot;
-      const { saId } = readyAccount(snapshot, status.attempt);
+    planned: ({ attempt }, snapshot, { clock }) => {
+      const { self, spec } = snapshot;
+      const { saId } = readyAccount(snapshot, attempt);
       const { expiresInDays } = spec;
       const pair = { keyId: inventedId(keyText(self)), secret: INVENTED_SECRET };
       const times = { issueTime: clock.now(), expiresInDays, consoleTime: undefined };
       const message = `Issues a key of service account ${saId} valid for ${inDays(expiresInDays)}.`;
       return {
-        answer: status.attempt && heldPair(status.attempt, pair, times),
+        answer: { ...snapshot, held: heldPair(attempt, pair, times) },
         line: { call: "issueKey", object: saId, message },
       };
     },
-    after: (_, progress, held) => (held === undefined ? progress : withNewPair(progress, held)),
-  };
+  });
 }
 
 /** The pair exists only here until it is staged. */
 function hold(
   held: HeldPair,
-  { snapshot: { object, self, spec, status } }: ApiKeyProgress,
+  { object, self, spec, status }: ApiKeySnapshot,
   attempt: IssueAttempt,
   run: ApiKeyRun,
   { attempts, heldPairs }: IssueCoordination,
@@ -219,48 +223,34 @@ function hold(
     );
 }
 
-/** Always throws. */
+/** Always throws: the report of the failure is about the attempt as the console's answer leaves it. */
 function failIssue(
-  progress: ApiKeyProgress,
+  snapshot: ApiKeySnapshot,
   attempt: IssueAttempt,
   error: unknown,
   run: ApiKeyRun,
   { attempts, namespaceIssues }: IssueCoordination,
 ): never {
-  const { object, self, status } = progress.snapshot;
-  const { connection, connectionSpec } = readyAccount(progress.snapshot);
+  const { object, self, status } = snapshot;
+  const { connection, connectionSpec } = readyAccount(snapshot);
   noteFailure(self, attempt, error, run);
-  const carriedOut = withDone(progress, { intentRecorded: undefined });
   const unreadable = unreadableResponse(error, attempt.id, object, clientIdentity(connectionSpec));
   if (unreadable !== undefined) {
     run.setState({ ...(run.state ?? nothingRemembered), unreadableResponse: unreadable });
-    throw new PartialFailure(stopped(carriedOut, unreadable), error);
+    throw new PartialFailure(stopped(snapshot, unreadable), error);
   }
-  if (commitOutcome(error) === "Unknown") throw new PartialFailure(carriedOut, error);
+  if (commitOutcome(error) === "Unknown") throw error;
   attempts.explain(attempt.id, accountKeyOf(object, attempt), []);
   namespaceIssues.remove(connection, self.namespace, self.uid, attempt.startTime);
-  const refused = { status: withoutAttempt(status, true) };
-  throw new PartialFailure(withSnapshot(carriedOut, refused), error);
+  const refused = { ...snapshot, status: withoutAttempt(status, true) };
+  throw new PartialFailure({ snapshot: refused, done: undefined }, error);
 }
 
 /** No further key is issued for the time being; the attempt stays open until its key is accounted for. */
-function stopped(progress: ApiKeyProgress, response: UnreadableResponse): ApiKeyPerformed {
-  const { status } = progress.snapshot;
-  return withEvent(
-    withSnapshot(progress, { status: { ...status, unreadableResponse: response } }),
-    UNREADABLE_RESPONSE,
-    "Issue",
-    describeStop(response),
-  );
-}
-
-function withNewPair(progress: ApiKeyProgress, held: HeldPair): ApiKeyPerformed {
-  const { spec, status } = progress.snapshot;
-  const issued = withDone(withSnapshot(progress, { held }), { intentRecorded: undefined });
-  return notesOn(held.pair, spec.expiresInDays, status).reduce<ApiKeyPerformed>(
-    (performed, { reason, note }) => withEvent(performed, reason, "Issue", note),
-    issued,
-  );
+function stopped(snapshot: ApiKeySnapshot, response: UnreadableResponse): Performed<ApiKeyKind> {
+  const status = { ...snapshot.status, unreadableResponse: response };
+  const events = [about(snapshot, UNREADABLE_RESPONSE, "Issue", describeStop(response))];
+  return { snapshot: { ...snapshot, status }, done: undefined, events };
 }
 
 function noteFailure(

@@ -1,0 +1,51 @@
+/** The end of an ApiKey, from top to bottom. Pure but for the time: it yields its effects. */
+import { isCleanupOverdue, keyToEndAtDeletion, release, unlistedPair } from "./rules/deletion.ts";
+import { isStagedPairNew } from "./rules/delivery.ts";
+import { failureOf } from "./rules/end.ts";
+import { closeAsLost, unexplainedAttempt, waitForRecovery } from "./rules/recovery.ts";
+import {
+  type ApiKeyEffects,
+  type ApiKeyEnded,
+  type ApiKeySnapshot,
+  ended,
+} from "./rules/snapshot.ts";
+import { explainAttempt, type RunParts } from "./run.ts";
+
+/**
+ * Bounded in time even if the console is down. Keys that the operator cannot revoke stay valid until they expire: the
+ * last event names them.
+ */
+export function* deleteApiKey(start: ApiKeySnapshot, parts: RunParts): ApiKeyEffects<ApiKeyEnded> {
+  const { effects, readNow, timing } = parts;
+  let s = isStagedPairNew(start) ? yield* effects.noteStaged(start) : start;
+  for (let pair = unlistedPair(s); pair !== undefined; pair = unlistedPair(s))
+    s = yield* effects.listUnlistedKey(s, { pair });
+  let attempt = unexplainedAttempt(s);
+  if (attempt !== undefined && !isCleanupOverdue(s, readNow(), timing))
+    s = yield* explainAttempt(s, attempt, parts);
+  const waits = waitForRecovery(s, readNow(), timing);
+  if (waits !== undefined && !isCleanupOverdue(s, readNow(), timing)) return ended(s, waits);
+  attempt = unexplainedAttempt(s);
+  if (attempt !== undefined) s = yield* effects.closeAttempt(s, closeAsLost(attempt, s, readNow()));
+  s = yield* endKeys(s, parts);
+  const failure = failureOf(s);
+  if (failure !== undefined && !isCleanupOverdue(s, readNow(), timing)) return ended(s, failure);
+  if (s.staging.kind === "Ours") s = yield* effects.deleteStaging(s);
+  if (s.target.kind === "Ours" && s.spec.secret.deletionPolicy === "Delete")
+    s = yield* effects.deleteTarget(s);
+  return ended(s, release(s, readNow()));
+}
+
+/** Ends the keys one after the other, as long as the deletion waits for the console. */
+function* endKeys(
+  start: ApiKeySnapshot,
+  { effects, readNow, timing }: RunParts,
+): ApiKeyEffects<ApiKeySnapshot> {
+  let s = start;
+  while (!isCleanupOverdue(s, readNow(), timing)) {
+    const due = keyToEndAtDeletion(s, readNow());
+    if (due === undefined) return s;
+    s = yield* effects[due.call](s, { keyId: due.keyId });
+  }
+  return s;
+}

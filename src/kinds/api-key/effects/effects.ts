@@ -1,0 +1,57 @@
+/** All effects of runs over ApiKeys. */
+import type { IssueCoordination } from "../attempts.ts";
+import { issueKey, precheck, queueForAccount, recordIntent } from "./issue.ts";
+import {
+  closeAttempt,
+  listKeysBeforeRestore,
+  listLateKeys,
+  listUnlistedKey,
+  readKeysAgain,
+  readUnexplainedKeys,
+  rebuildStatus,
+  startRecovery,
+} from "./recover.ts";
+import { rehearse } from "./rehearse.ts";
+import { endKey } from "./retire.ts";
+import {
+  commitKey,
+  deleteStaging,
+  deleteTarget,
+  noteStaged,
+  readTarget,
+  renderSecret,
+  stagePair,
+  switchSecret,
+} from "./secret.ts";
+import { verifyPair } from "./verify.ts";
+
+export type KeyEffects = ReturnType<typeof apiKeyEffects>;
+
+export function apiKeyEffects(coordination: IssueCoordination) {
+  return {
+    readTarget,
+    stagePair: stagePair(coordination),
+    noteStaged: noteStaged(coordination),
+    startRecovery: startRecovery(coordination),
+    readUnexplainedKeys,
+    readKeysAgain: readKeysAgain(coordination),
+    closeAttempt: closeAttempt(coordination),
+    verifyPair,
+    switchSecret,
+    commitKey,
+    deleteStaging,
+    deleteTarget,
+    listUnlistedKey: listUnlistedKey(coordination),
+    rebuildStatus,
+    listKeysBeforeRestore,
+    listLateKeys: listLateKeys(coordination),
+    queueForAccount: queueForAccount(coordination),
+    precheck,
+    rehearse,
+    recordIntent: recordIntent(coordination),
+    issueKey: issueKey(coordination),
+    renderSecret,
+    disableKey: endKey("disableKey"),
+    deleteKey: endKey("deleteKey"),
+  };
+}

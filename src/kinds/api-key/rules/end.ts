@@ -1,0 +1,51 @@
+/** How a run ends that has nothing left to do. Pure. */
+import type { ClockReading } from "../../../reconciler/clock-reading.ts";
+import {
+  type Failing,
+  firstFinding,
+  type Settled,
+  type Waiting,
+} from "../../../reconciler/rules/outcome.ts";
+import type { Timing } from "../timing.ts";
+import { reportMove } from "./accounts.ts";
+import { pairToDeliver, waitForDelivery } from "./delivery.ts";
+import { reasonToIssue, waitForIssue } from "./issue.ts";
+import { reportNotKept } from "./not-kept.ts";
+import { waitForRecovery } from "./recovery.ts";
+import { reportReservedMetadata } from "./reserved-metadata.ts";
+import type { ApiKeySnapshot } from "./snapshot.ts";
+import { waitForKeyInUse } from "./verification.ts";
+
+/** Why no other key is delivered or issued. In order: users see the reason of the first finding. */
+const supplyWaits = [waitForDelivery, waitForRecovery, waitForIssue] as const;
+
+/** The end of a run, by all that it knows then. */
+export function endOf(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  timing: Timing,
+): Waiting | Settled | Failing {
+  const reports = [waitForKeyInUse, reportNotKept, reportReservedMetadata, reportMove];
+  return (
+    failureOf(snapshot) ??
+    firstFinding([...supplyWaits, ...reports], snapshot, at, timing) ?? { kind: "Settled" }
+  );
+}
+
+/**
+ * A key that the console did not revoke, or a Secret that the API server does not accept, fails the run, but only after
+ * everything else is done.
+ */
+export function failureOf({ failedRevocations, precheck }: ApiKeySnapshot): Failing | undefined {
+  const [error = precheck?.refusal] = failedRevocations?.values() ?? [];
+  return error && { kind: "Failing", error };
+}
+
+/** Whether a pair can be delivered, or a key issued, at the end of a run after all. */
+export function canGoOn(snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing): boolean {
+  if (firstFinding(supplyWaits, snapshot, at, timing) !== undefined) return false;
+  if (pairToDeliver(snapshot) !== undefined) return true;
+  return (
+    snapshot.precheck?.refusal === undefined && reasonToIssue(snapshot, at, timing) !== undefined
+  );
+}
