@@ -1,5 +1,6 @@
 /** `replace-account`: moves the ApiKeys of an account to a new account, and revokes the access of the old one. */
 
+import type { ApiKey } from "../../api/api-key.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
@@ -36,6 +37,10 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   }
   if (options.export) {
     await printCommits(io, plan);
+    for (const apiKey of plan.leaving)
+      io.note(
+        `warning: ${nameOf(apiKey)} still uses ${nameOf(account)}: before the last commit, wait until it has a key of iamsa/${apiKey.spec.serviceAccountRef.name}, which its spec names.`,
+      );
     return exitCode.ok;
   }
   io.note(describe(invocation, plan, objects));
@@ -47,13 +52,14 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
 }
 
 function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects): string {
-  const { account, successor, missing, moving } = plan;
+  const { account, successor, missing, moving, leaving } = plan;
   return renderFields(
     [
       field("Account", accountText(account)),
       field("Successor", `iamsa/${successor}`),
       field("Creates", listed(missing.map(nameOf)) || "nothing"),
       field("Moves", listed(moving.map(nameOf)) || "no ApiKey"),
+      field("Holds up", ...leaving.map(leavingText)),
       field(
         "Waits",
         options.now ? "not for Pods" : "until no Pod uses an old key, or the overlap ends",
@@ -63,6 +69,11 @@ function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects)
     ],
     screenOf(io),
   );
+}
+
+function leavingText(apiKey: ApiKey): string {
+  const { name } = apiKey.spec.serviceAccountRef;
+  return `${nameOf(apiKey)} still uses the account: access is revoked only after it has a key of iamsa/${name}, which its spec names`;
 }
 
 /** All phases share one timeout. After a failure, says what is left. */

@@ -1,4 +1,5 @@
 /** `tree`: shows connections, their accounts, the objects of each account, and the Pods that use them. */
+import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -121,7 +122,9 @@ function bindingNode(binding: PolicyBinding): Node<Leaf> {
 
 function keyNode(key: ApiKey, pods: Pods, now: number): Node<Leaf> {
   const { current, secretName } = key.status ?? {};
-  const detail = current && `expires ${relative(current.expirationTime, now)}`;
+  const owner = accountInUse(key);
+  const of = owner === key.spec.serviceAccountRef.name ? "" : `, key of iamsa/${owner}`;
+  const detail = current && `expires ${relative(current.expirationTime, now)}${of}`;
   return {
     value: leafOf(key, detail),
     children: secretNodes(key.metadata.namespace, secretName, pods),

@@ -28,6 +28,8 @@ export interface Plan {
   readonly formerBindings: readonly PolicyBinding[];
   /** ApiKeys that are to get a key of the successor. */
   readonly moving: readonly ApiKey[];
+  /** ApiKeys that still use the account, and whose spec names a third account. Access is not revoked before they have its key. */
+  readonly leaving: readonly ApiKey[];
   /** Whether no ApiKey uses the account and a read has shown that no policy is bound to it. */
   readonly isDone: boolean;
 }
@@ -46,6 +48,7 @@ export function planReplacement(account: ServiceAccount, objects: Objects, given
   const moving = users.filter(({ spec }) =>
     [name, successor].includes(spec.serviceAccountRef.name),
   );
+  const leaving = users.filter((apiKey) => !moving.includes(apiKey));
   const exists = objects.serviceAccounts.some(({ metadata }) => metadata.name === successor);
   const missing = isDone
     ? []
@@ -54,7 +57,7 @@ export function planReplacement(account: ServiceAccount, objects: Objects, given
         ...missingBindings(account, successor, objects, given),
       ];
   const formerBindings = bindingsOf(name, objects);
-  return { account, successor, missing, formerBindings, moving, isDone };
+  return { account, successor, missing, formerBindings, moving, leaving, isDone };
 }
 
 /** Whether the spec names the account, or the key in use belongs to it, or may belong to it. */

@@ -1,4 +1,5 @@
 /** One object with everything that belongs to it, on one screen. Pure. */
+import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { Connection } from "../../api/connection.ts";
@@ -103,18 +104,17 @@ function ownFields(subject: Subject): readonly Field[] {
 
 function keyFields(key: ApiKey, subject: Subject): readonly Field[] {
   const { world, unreadable } = subject;
-  const { serviceAccountRef } = key.spec;
-  const account = world.serviceAccounts.find((each) => belongsTo(key, each));
+  const { name: wanted } = key.spec.serviceAccountRef;
+  const name = accountInUse(key) ?? wanted;
+  const account = world.serviceAccounts.find(
+    ({ metadata }) => metadata.name === name && metadata.namespace === key.metadata.namespace,
+  );
   const isUnknown = unreadable.includes("ServiceAccount");
   return [
     ...(account === undefined
-      ? [
-          field(
-            "Account",
-            `iamsa/${serviceAccountRef.name}${isUnknown ? "" : ", which does not exist"}`,
-          ),
-        ]
+      ? [field("Account", `iamsa/${name}${isUnknown ? "" : ", which does not exist"}`)]
       : accountFields(account, world)),
+    field("Moves to", name === wanted ? undefined : `iamsa/${wanted} (spec.serviceAccountRef)`),
     ...lifeFields(key, subject),
   ];
 }
@@ -231,10 +231,17 @@ function boundByBindings(account: ServiceAccount, world: World): string {
 }
 
 function keysOfAccount(account: ServiceAccount, world: World, now: Instant): readonly Field[] {
-  const { status } = account;
-  const keys = world.apiKeys.filter((key) => belongsTo(key, account));
+  const { metadata, status } = account;
+  const keys = world.apiKeys.filter(
+    (key) =>
+      belongsTo(key, account) ||
+      (key.metadata.namespace === metadata.namespace && accountInUse(key) === metadata.name),
+  );
   return [
-    field("ApiKeys", ...keys.map((key) => `iamkey/${key.metadata.name}: ${currentText(key, now)}`)),
+    field(
+      "ApiKeys",
+      ...keys.map((key) => `${nameOf(key)}: ${currentText(key, now, metadata.name)}`),
+    ),
     field(
       "In the console",
       status?.keyCount === undefined
@@ -244,11 +251,14 @@ function keysOfAccount(account: ServiceAccount, world: World, now: Instant): rea
   ];
 }
 
-function currentText({ status }: ApiKey, now: Instant): string {
-  const { current } = status ?? {};
-  return current === undefined
-    ? "no key yet"
-    : `${current.keyId}, expires ${relative(current.expirationTime, now)}`;
+function currentText(key: ApiKey, now: Instant, account: string): string {
+  const { current } = key.status ?? {};
+  if (current === undefined) return "no key yet";
+  const of = accountInUse(key) ?? account;
+  const { name: wanted } = key.spec.serviceAccountRef;
+  const other =
+    of !== account ? `, of iamsa/${of}` : wanted !== account ? `, moves to iamsa/${wanted}` : "";
+  return `${current.keyId}, expires ${relative(current.expirationTime, now)}${other}`;
 }
 
 function bindingFields({ spec, status }: PolicyBinding, now: Instant): readonly Field[] {

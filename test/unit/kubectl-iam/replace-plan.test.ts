@@ -213,6 +213,7 @@ describe("ApiKeys", () => {
 
   test("that use the account are moved", () => {
     expect(found.moving.map(({ metadata }) => metadata.name)).toEqual(["a", "b", "c", "f"]);
+    expect(found.leaving.map(({ metadata }) => metadata.name)).toEqual(["g"]);
     expect(patches(false)).toEqual([
       ["a", { spec }],
       ["c", { spec }],

@@ -169,6 +169,33 @@ test("the keys of an account are those that ApiKeys have of it, and unmanaged ke
   ]);
 });
 
+test("a key is shown with the account that it belongs to, also while its ApiKey moves", () => {
+  const account = (name: string) => ({
+    kind: "ServiceAccount",
+    metadata: { name, namespace: "n" },
+    spec: { connectionRef: { kind: "Connection", name: "console" } },
+    status: { saId: `sa-${name}`, state: "active" },
+  });
+  const key = {
+    kind: "ApiKey",
+    metadata: { name: "k", namespace: "n" },
+    spec: { serviceAccountRef: { name: "new" } },
+    status: {
+      current: { keyId: "k1", expirationTime: toIso8601(now + 30 * DAY), serviceAccount: "old" },
+    },
+  };
+  const serviceAccounts = ["old", "new"].map(account);
+  const world = { ...empty, serviceAccounts, apiKeys: [key] } as unknown as World;
+  const shown = (object: object) => {
+    const subject = { object, world, unreadable: [], events: [], secretIsMissing: false, now };
+    return renderObject(subject as never, plain());
+  };
+  expect(shown(key)).toMatch(/^Account +iamsa\/old: sa-old, active$/m);
+  expect(shown(key)).toMatch(/^Moves to +iamsa\/new \(spec\.serviceAccountRef\)$/m);
+  expect(shown(account("old"))).toMatch(/^ApiKeys +iamkey\/k: k1, .*, moves to iamsa\/new$/m);
+  expect(shown(account("new"))).toMatch(/^ApiKeys +iamkey\/k: k1, .*, of iamsa\/old$/m);
+});
+
 describe("a renewal", () => {
   const expirationTime = now + 30 * DAY;
   const windowAt = (schedule: string) => ({ schedule, timeZone: "UTC", duration: "3h" });
