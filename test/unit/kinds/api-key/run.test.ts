@@ -404,6 +404,14 @@ describe("a key is issued, delivered and recorded in this order", () => {
     expect(kindsOf(having({ ...reads, ReadTarget: absent }, world))).toEqual(expected);
   });
 
+  test("although an older pending Secret holds another pair with its ID, which is listed", () => {
+    const newer = { ...pair(1), secret: pair(2).secret };
+    const world = trying({ held: { ...held, pair: newer }, staging: staged(pair(1), "a0") });
+    const [list, clean, stage] = play(world);
+    expect([list, clean]).toMatchObject([{ kind: "ListUnlistedKey" }, { kind: "DeleteStaging" }]);
+    expect(stage).toMatchObject({ kind: "StagePair", pair: newer });
+  });
+
   test("by the rules of a run that has found a pending Secret", () => {
     let found = 0;
     const precheck = (before: ApiKeySnapshot) =>
