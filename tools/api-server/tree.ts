@@ -61,14 +61,3 @@ export function canonical(value: unknown): string {
 function sorted(tree: Tree): Tree {
   return Object.fromEntries(Object.entries(tree).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }
-
-/** RFC 7396. */
-export function mergePatched(target: Json | undefined, patch: Json): Json {
-  if (!isTree(patch)) return patch;
-  const result: Tree = isTree(target) ? { ...target } : {};
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) delete result[name];
-    else if (value !== undefined) result[name] = mergePatched(result[name], value);
-  }
-  return result;
-}

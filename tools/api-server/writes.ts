@@ -1,4 +1,5 @@
 /** create, replace, apply, patch, delete: each decided in one synchronous step. */
+import { mergePatched } from "../../src/util/merge-patch.ts";
 import { type Instant, toIso8601 } from "../../src/util/time.ts";
 import {
   ApiFailure,
@@ -17,7 +18,7 @@ import { nameOf, versionOf } from "./reads.ts";
 import type { ApiRequest } from "./request.ts";
 import { untyped } from "./schema.ts";
 import type { Entry, Storage } from "./storage.ts";
-import { clone, isSame, listAt, mergePatched, type Tree, textAt, treeAt } from "./tree.ts";
+import { clone, isSame, listAt, type Tree, textAt, treeAt } from "./tree.ts";
 
 export interface WriteContext {
   readonly storage: Storage;

@@ -16,7 +16,7 @@ import { silentLog } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
 import { type Clock, toIso8601 } from "../../util/time.ts";
 import { createClusterCache } from "../caches.ts";
-import { type GivenObject, typeOfGiven } from "./given-object.ts";
+import { type GivenObject, isCustomResource, typeOfGiven } from "./given-object.ts";
 import { noMetrics } from "./unobserved.ts";
 
 export interface HypotheticalCluster {
@@ -127,7 +127,8 @@ function idOf({ group, plural }: ResourceType, key: ObjectKey): string {
 }
 
 /**
- * The object as applying it would leave it: replaces the whole spec, and adds to the existing labels and annotations.
+ * The object as applying it would leave it. A custom resource is given in that state; of other objects, the labels and
+ * annotations are added to the existing.
  */
 async function merged(
   reader: KubeReader,
@@ -141,8 +142,12 @@ async function merged(
   if (stored?.metadata === undefined) return { ...rest, metadata: { ...made, ...metadata } };
   const isSame = isDeepStrictEqual(stored.spec, object.spec);
   const generation = (stored.metadata.generation ?? 0) + (isSame ? 0 : 1);
-  const labels = { ...stored.metadata.labels, ...metadata.labels };
-  const annotations = { ...stored.metadata.annotations, ...metadata.annotations };
+  const { labels, annotations } = isCustomResource(object)
+    ? metadata
+    : {
+        labels: { ...stored.metadata.labels, ...metadata.labels },
+        annotations: { ...stored.metadata.annotations, ...metadata.annotations },
+      };
   return {
     ...stored,
     ...rest,

@@ -26,6 +26,7 @@ import { noEvents, noMetrics } from "./unobserved.ts";
 interface PlanRequest {
   /** The only access to the cluster. */
   readonly kube: KubeReader;
+  /** Custom resources as they would be stored, and other objects as in their files. */
   readonly objects: readonly GivenObject[];
   /** The namespace of the ClusterConnections' Secrets and ConfigMaps. */
   readonly operatorNamespace: string;

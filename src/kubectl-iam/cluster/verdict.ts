@@ -9,6 +9,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, type KubeError } from "../../kube/errors.ts";
 import { type KubeObject, keyOf, type ResourceType } from "../../kube/resource.ts";
 import { ownEntry } from "../../util/own-entry.ts";
+import { applied, clientSidePatch, serverSideManager } from "./apply.ts";
 import type { FileObject } from "./given-objects.ts";
 import { isObjectName, kindOf, typeOf } from "./kinds.ts";
 
@@ -24,8 +25,9 @@ export type Verdict =
 const TRIES = 3;
 
 /**
- * Asks by a dry run, with the spec replaced as a whole. Without permission for that, or in a namespace that is among
- * `objects` and does not exist yet, the schemas of this program decide. Rejects with KubeError if that is unknown.
+ * Asks by a dry run of what `kubectl apply` would do, by server-side apply with force if it owns the fields. Without
+ * permission for that, or in a namespace that is among `objects` and does not exist yet, the schemas of this program
+ * decide. Rejects with KubeError if that is unknown.
  */
 export async function judge(
   kube: KubeClient,
@@ -66,15 +68,18 @@ async function dryRun(
 ): Promise<FileObject> {
   const options = { dryRun: true, strict: true };
   if (stored === undefined) return (await kube.create(type, object, options)) as FileObject;
-  const labels = { ...stored.metadata.labels, ...object.metadata.labels };
-  const annotations = { ...stored.metadata.annotations, ...object.metadata.annotations };
-  const metadata = { ...stored.metadata, labels, annotations };
-  return (await kube.replace(type, { ...stored, ...object, metadata }, options)) as FileObject;
+  const fieldManager = serverSideManager(stored, object);
+  if (fieldManager !== undefined)
+    return (await kube.apply(type, object, { ...options, fieldManager })) as FileObject;
+  const { metadata, ...patch } = clientSidePatch(stored, object);
+  const { resourceVersion } = stored.metadata;
+  const change = { ...patch, metadata: { ...metadata, resourceVersion } };
+  return (await kube.mergePatch(type, keyOf(object), change, options)) as FileObject;
 }
 
 /** RBAC names the verb; an admission webhook, a policy or a quota that refuses the object does not. */
 function lacksPermission({ code, message }: KubeError): boolean {
-  return code === "Forbidden" && /cannot (create|update) resource/.test(message);
+  return code === "Forbidden" && /cannot (create|patch) resource/.test(message);
 }
 
 function isForNewNamespace(
@@ -93,11 +98,12 @@ function isForNewNamespace(
 function bySchema(object: FileObject, stored: KubeObject | undefined): Verdict {
   const kind = kindOf(object.kind);
   const schema = objectSchema(kind);
-  const { spec = schema.properties?.spec?.default } = object;
-  const given = { ...object, spec };
+  const whole = stored === undefined ? object : applied(stored, object);
+  const { spec = schema.properties?.spec?.default } = whole;
+  const given = { ...whole, spec };
   const problems = [
     ...nameProblems(object.metadata.name),
-    ...unknownFields(schema, withoutMetadata(given)),
+    ...unknownFields(schema, withoutMetadata(object)),
     ...specProblems(kind, given, stored),
   ];
   return problems.length === 0

@@ -5,14 +5,8 @@ import {
   objectPath,
   queryText,
 } from "../../../src/kube/client/api-path.ts";
-import {
-  isTree,
-  type Json,
-  mergePatched,
-  type Tree,
-  textAt,
-  treeAt,
-} from "../../api-server/tree.ts";
+import { mergePatched } from "../../../src/util/merge-patch.ts";
+import { isTree, type Json, type Tree, textAt, treeAt } from "../../api-server/tree.ts";
 import { type Command, KINDS, type KindName, type Reference, type Target } from "./commands.ts";
 
 export interface Call {
