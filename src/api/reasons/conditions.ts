@@ -111,7 +111,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
     {
       type: "KeysManaged",
       meaning:
-        "ApiKeys name every valid key in the console's list of the account's keys. Unknown if the console does not list keys, and until the first list is confirmed.",
+        "ApiKeys account for every valid key in the console's list of the account's keys. Unknown if the console does not list keys, and while a key in the list is not confirmed.",
       reasons: ["UnmanagedKeys"],
     },
     cleanupBlocked,

@@ -127,7 +127,7 @@ export const ofNormalEvents = {
 export const ofNormalStates = {
   KeyDelivered: { meaning: "The Secret holds a key that the console accepts." },
   KeyAccepted: { meaning: "The console accepted a call with the key." },
-  NoUnmanagedKeys: { meaning: "ApiKeys name every valid key in the console's list." },
+  NoUnmanagedKeys: { meaning: "ApiKeys account for every valid key in the console's list." },
   UnmanagedKeysExpected: {
     meaning: "No ApiKey names some of the keys, and `spec.unmanagedKeys` expects that.",
   },

@@ -14,22 +14,28 @@ const MAX_NAMED = 5;
 export function auditConditions(
   snapshot: AccountSnapshot,
   audit: KeyAudit | undefined,
+  isGone = false,
 ): readonly KindCondition[] {
   if (isDeleting(snapshot)) return [];
   const type = "KeysManaged";
   if (snapshot.account === undefined) return [{ type }];
+  if (isGone) {
+    const message = "The console no longer has the account, and lists no keys of it.";
+    return [{ type, status: "Unknown", reason: "KeysNotListed", message }];
+  }
   if (audit === undefined) {
     const message = "The console does not list the account's keys: unmanaged keys cannot be found.";
     return [{ type, status: "Unknown", reason: "KeysNotListed", message }];
   }
   const { unmanagedKeys, unmanagedKeyCount: count } = audit;
-  if (count === 0 && audit.afterMs !== undefined && !wasManaged(snapshot)) {
+  const isOpen = audit.isUnexplained || (audit.afterMs !== undefined && !wasManaged(snapshot));
+  if (count === 0 && isOpen) {
     const message =
       "The console lists keys that no ApiKey names. If none names them within 30 seconds of the list, they are unmanaged.";
     return [{ type, status: "Unknown", reason: "KeysNotConfirmed", message }];
   }
   if (count === 0) {
-    const message = "ApiKeys name every valid key in the console's list.";
+    const message = "ApiKeys account for every valid key in the console's list.";
     return [{ type, status: "True", reason: "NoUnmanagedKeys", message }];
   }
   const ids = truncateList(
@@ -62,7 +68,7 @@ export function auditEvents(
     });
 }
 
-/** Keys of a rotation that is under way do not make the condition Unknown again. */
+/** A key that a rotation has just issued does not make the condition Unknown again. */
 function wasManaged({ object }: AccountSnapshot): boolean {
   return isTrue(object.status?.conditions, "KeysManaged");
 }

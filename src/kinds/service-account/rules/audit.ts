@@ -33,6 +33,8 @@ export interface KeyAudit {
   readonly unnamed: UnnamedKeys | undefined;
   /** Milliseconds until more keys can be confirmed without another list; `undefined` if no key is left to confirm. */
   readonly afterMs: number | undefined;
+  /** Whether a key is left to confirm that no open attempt of an ApiKey can have issued. */
+  readonly isUnexplained: boolean;
 }
 
 /**
@@ -70,6 +72,7 @@ export function auditKeys(snapshot: AccountSnapshot, now: Instant): KeyAudit | u
     found: unmanagedKeys.filter(({ keyId }) => !named.has(keyId)),
     unnamed,
     afterMs: verdict.afterMs,
+    isUnexplained: verdict.isUnexplained,
   };
 }
 
@@ -139,10 +142,7 @@ function keep(open: readonly string[], unnamed: UnnamedKeys): UnnamedKeys {
   return new Map([...unnamed].filter(([keyId]) => still.has(keyId)));
 }
 
-interface Verdict {
-  readonly found: readonly UnmanagedKey[];
-  readonly afterMs: number | undefined;
-}
+interface Verdict extends Pick<KeyAudit, "found" | "afterMs" | "isUnexplained"> {}
 
 function judge(
   unnamed: UnnamedKeys,
@@ -151,25 +151,30 @@ function judge(
   now: Instant,
 ): Verdict {
   const known = new Set(before.map(({ keyId }) => keyId));
-  const isHeld = holderOf(snapshot, now);
+  const isOfAttempt = attemptsOf(snapshot, now);
+  const isKnown = snapshot.apiKeysAreCurrent && snapshot.apiKeys.every(isReportedOn);
   const found: UnmanagedKey[] = [];
   let afterMs: number | undefined;
+  let isUnexplained = false;
   for (const [keyId, { noticedTime, marker }] of unnamed) {
     if (known.has(keyId)) continue;
     const waitMs = noticedTime + CONFIRM_MS - now;
-    if (waitMs <= 0 && !isHeld(keyId, marker))
+    const isExplained = isOfAttempt(keyId, marker);
+    if (waitMs <= 0 && isKnown && !isExplained) {
       found.push({ keyId, observedTime: now, ...attributionOf(marker, snapshot) });
-    else afterMs = Math.min(afterMs ?? CONFIRM_MS, waitMs > 0 ? waitMs : CONFIRM_MS);
+      continue;
+    }
+    afterMs = Math.min(afterMs ?? CONFIRM_MS, waitMs > 0 ? waitMs : CONFIRM_MS);
+    isUnexplained ||= !isExplained;
   }
-  return { found, afterMs };
+  return { found, afterMs, isUnexplained };
 }
 
-/** Whether an ApiKey may still name a key later: its status lags, or its open attempt may have issued the key. */
-function holderOf(
-  { object, apiKeys, apiKeysAreCurrent }: AccountSnapshot,
+/** Whether an open attempt of an ApiKey may have issued a key, so that the ApiKey may still name it. */
+function attemptsOf(
+  { object, apiKeys }: AccountSnapshot,
   now: Instant,
 ): (keyId: string, marker: Marker | undefined) => boolean {
-  if (!apiKeysAreCurrent || !apiKeys.every(isReportedOn)) return () => true;
   const attempts = apiKeys
     .filter((apiKey) => attemptAccount(apiKey) === object.metadata.name)
     .flatMap(({ status }) => status?.attempt ?? [])

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { CREATING } from "../../../accounts/new-account.ts";
 import { isRevocationSubmitted } from "../../../accounts/revocation-proof.ts";
-import { findingOn } from "../../../accounts/standing.ts";
+import { ACCOUNT_REASON, findingOn } from "../../../accounts/standing.ts";
 import type { Readiness } from "../../../api/conditions.ts";
 import { toEvent } from "../../../api/events.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
@@ -45,7 +45,10 @@ export function report(
   };
   const object = {
     ...objectReport(snapshot, readiness, state.lastRead?.startTime, at, audit),
-    conditions: [...auditConditions(snapshot, audit), ...accessConditions(snapshot)],
+    conditions: [
+      ...auditConditions(snapshot, audit, isGone(readiness)),
+      ...accessConditions(snapshot),
+    ],
     // A suspended object reports problems of its account too.
     suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
     isCleanupBlocked:
@@ -90,7 +93,7 @@ function objectReport(
     expiredKeyIds,
     orphanedAccounts: orphanedAccounts(snapshot, at.now),
     name: account?.name?.slice(0, 128).toWellFormed(),
-    state: account?.state?.slice(0, 64).toWellFormed(),
+    state: isGone(readiness) ? undefined : account?.state?.slice(0, 64).toWellFormed(),
     keyCount: keyCountOf(snapshot),
     lastKeyListTime: account?.liveKeyIds && keyListTime(account.liveKeyIds, snapshot, listTime, at),
     attempt,
@@ -99,6 +102,11 @@ function objectReport(
     lastRecoveryTime: recoveryTime,
   });
   return { type: serviceAccountType, object, status, readiness, write: writeOf(snapshot) };
+}
+
+/** Whether the console no longer has the account, so that nothing earlier is so any more. */
+function isGone({ reason }: Readiness): boolean {
+  return reason === ACCOUNT_REASON.gone;
 }
 
 /**
@@ -130,10 +138,13 @@ function storedAudit(snapshot: AccountSnapshot): Partial<AccountStatus> {
   return isDeleting(snapshot) ? accountStatusCodec.decode(snapshot.object.status) : {};
 }
 
-/** Changes only with the list, or if a key came into use since, so that an unchanged state is not written again. */
+/**
+ * Changes only with the list, if a key came into use since, or on request, so that an unchanged state is not written
+ * again.
+ */
 function keyListTime(
   listed: readonly string[],
-  { object, unlistedKeyTime }: AccountSnapshot,
+  { object, unlistedKeyTime, request }: AccountSnapshot,
   listTime: Instant | undefined,
   at: AgreedTime,
 ): Instant | undefined {
@@ -141,6 +152,7 @@ function keyListTime(
   const before = correctedTime(lastKeyListTime, at);
   const isNews =
     before === undefined ||
+    request !== undefined ||
     !isDeepStrictEqual(listed, liveKeyIds) ||
     (unlistedKeyTime !== undefined && unlistedKeyTime >= before);
   return isNews ? (listTime ?? before) : before;

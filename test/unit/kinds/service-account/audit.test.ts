@@ -273,6 +273,7 @@ describe("the report", () => {
     return { condition, events: auditEvents(snapshot, audit).map(({ event }) => event.reason) };
   };
   const ok = (reason: string) => ({ status: "True", reason });
+  const wasManaged = { status: { conditions: [{ ...READY, type: "KeysManaged" }] } };
   const many = Array.from({ length: 60 }, (_, n) => `k${n}`);
   const unlisted = { changes: { account: { ...account, liveKeyIds: undefined } } };
 
@@ -286,7 +287,13 @@ describe("the report", () => {
     ["before the first list is confirmed", { ageMs: 0 }, { status: "Unknown" }, 0],
     [
       "of a new key of an account that was managed",
-      { ageMs: 0, status: { conditions: [{ ...READY, type: "KeysManaged" }] } },
+      { ageMs: 0, ...wasManaged },
+      { status: "Unknown", reason: "KeysNotConfirmed" },
+      0,
+    ],
+    [
+      "of a key that a rotation has just issued",
+      { ageMs: 0, ...wasManaged, ...open() },
       ok("NoUnmanagedKeys"),
       0,
     ],
@@ -295,6 +302,13 @@ describe("the report", () => {
     const said = reportOf(world);
     expect(said.condition).toMatchObject({ type: "KeysManaged", ...condition });
     expect(said.events).toEqual(Array.from({ length: events }, () => "UnmanagedKey"));
+  });
+
+  test("is Unknown if the account is gone", () => {
+    const snapshot = given({ list: [] });
+    expect(auditConditions(snapshot, auditKeys(snapshot, NOW), true)).toMatchObject([
+      { type: "KeysManaged", status: "Unknown", reason: "KeysNotListed" },
+    ]);
   });
 
   test("is absent without an account", () => {

@@ -52,6 +52,13 @@ test.each<[string, readonly string[] | undefined, number | undefined, string | u
   expect(reported.lastKeyListTime).toBe(time);
 });
 
+test("a request stores the time of the list, even of the same one", () => {
+  const seen = { object: serviceAccount({ status }), request: "now", lookTime: NOW };
+  const known = { ...account, liveKeyIds: ["sak_1"] };
+  const { objects } = reportOf({ seen: { ...seen, account: known } }, settled);
+  expect(objects[0]?.status).toMatchObject({ lastKeyListTime: now });
+});
+
 test("the time of a key list is said even if the status has the list without it", () => {
   const object = serviceAccount({ status: { ...status, lastKeyListTime: undefined } });
   const { objects } = reportOf({ seen: { object, account, lookTime: NOW } }, settled);
@@ -247,6 +254,14 @@ test.each<[string, Partial<AccountSnapshot>, string]>([
   if (object === undefined) throw new Error("nothing is reported");
   const { state, reason } = readinessOf(object);
   expect(`${state} ${reason}`).toBe(said);
+});
+
+test("an account that is gone has no state any more", () => {
+  const states = [{ account }, gone].map((seen) => {
+    const [object] = reportOf({ seen, spec: { suspend: true } }, suspended).objects;
+    return (object?.status as { state?: string }).state;
+  });
+  expect(states).toEqual(["active", undefined]);
 });
 
 test("only a suspended run reports the object as suspended", () => {
