@@ -7,6 +7,7 @@ import type { Invocation } from "../cli/command.ts";
 import type { Options } from "../cli/options.ts";
 import type { Cluster } from "./cluster.ts";
 import { type AnyObject, kindOf, nameOf, typeOf } from "./kinds.ts";
+import { noteLeader } from "./leader.ts";
 
 export interface Change {
   readonly type: ResourceType;
@@ -45,14 +46,16 @@ export function changeOf(
 
 /**
  * Makes the changes one by one and prints a line for each. Returns the changed objects. With `--dry-run=client` the
- * changes are only printed as commands; with `server` the API server only validates them. Rejects with KubeError.
+ * changes are only printed as commands; with `server` the API server only validates them. With `--no-wait`, warns if no
+ * replica leads. Rejects with KubeError.
  */
 export async function makeChanges(
-  { io, options }: Invocation,
-  { kube }: Cluster,
+  invocation: Invocation,
+  cluster: Cluster,
   changes: readonly Change[],
 ): Promise<readonly AnyObject[]> {
-  const { dryRun } = options;
+  const { io } = invocation;
+  const { dryRun } = invocation.options;
   const changed: AnyObject[] = [];
   for (const change of changes) {
     if (dryRun === "client") {
@@ -62,10 +65,12 @@ export async function makeChanges(
     const { type, namespace, name, patch, subresource, label, done } = change;
     const isDryRun = dryRun === "server";
     const options = { dryRun: isDryRun, subresource };
-    const answer = await kube.mergePatch(type, { namespace, name }, patch, options);
+    const answer = await cluster.kube.mergePatch(type, { namespace, name }, patch, options);
     changed.push(answer as AnyObject);
     io.print(`${label} ${done}${isDryRun ? " (server dry run)" : ""}`);
   }
+  if (invocation.options.wait === false && changed.length > 0)
+    await noteLeader(invocation, cluster);
   return changed;
 }
 

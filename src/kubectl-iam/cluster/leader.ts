@@ -1,8 +1,10 @@
 /** The Lease by which one replica of the operator leads. */
 import { type Lease, leaseType } from "../../kube/resource-types.ts";
 import { type Instant, parseInstant, SECOND } from "../../util/time.ts";
+import type { Invocation } from "../cli/command.ts";
 import { age, relative } from "../view/time.ts";
 import type { Cluster } from "./cluster.ts";
+import { operatorNamespace } from "./operator.ts";
 import { unlessForbidden } from "./read.ts";
 
 const NAME = "iam-operator";
@@ -34,6 +36,16 @@ export async function readLeader(cluster: Cluster, namespace: string): Promise<L
       text: `no replica of the operator has ever led in ${namespace}`,
     }
   );
+}
+
+/**
+ * Without a leader, the objects do not change, and what they report may be over: warns, and answers false. A missing
+ * Lease proves nothing: the operator may run in another namespace.
+ */
+export async function noteLeader({ io, options }: Invocation, cluster: Cluster): Promise<boolean> {
+  const { kind, text } = await readLeader(cluster, operatorNamespace(options));
+  if (kind === "Lost") io.note(`warning: ${text}: kubectl iam doctor\n`);
+  return kind !== "Lost";
 }
 
 /** Sorted by renewal, the latest first. If the operator has a selector, the name of its Lease contains a hash of it. */

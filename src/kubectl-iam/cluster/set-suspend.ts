@@ -63,7 +63,7 @@ function warningFor(object: AnyObject, suspend: boolean): string | undefined {
   const requested = object.kind === "ApiKey" ? pendingRotation(object as ApiKey) : undefined;
   return (
     requested &&
-    `A rotation of ${nameOf(object)} was requested${requested.text}: its key is replaced now.`
+    `A rotation of ${nameOf(object)} was requested${requested.text}: its key is replaced next.`
   );
 }
 

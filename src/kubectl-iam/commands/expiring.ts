@@ -7,6 +7,7 @@ import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
+import { noteLeader } from "../cluster/leader.ts";
 import { readWorld } from "../cluster/read.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
 import { whyHeldByReport } from "../cluster/why-held.ts";
@@ -37,6 +38,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     kinds: ["ApiKey"],
     labelSelector: options.selector,
   });
+  const isLed = await noteLeader(invocation, cluster);
   const now = cluster.now();
   const within = options.within ?? DEFAULT_WITHIN;
   const rows = expiringKeys(world.apiKeys, within, now);
@@ -54,7 +56,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     { title: "DETAIL", cell: ({ detail }) => detail, flexible: true },
   ];
   await printTable(invocation, { rows, columns, empty: `No key expires within ${span(within)}.` });
-  return rows.every(({ renewsByItself }) => renewsByItself) ? exitCode.ok : exitCode.found;
+  return isLed && rows.every(({ renewsByItself }) => renewsByItself) ? exitCode.ok : exitCode.found;
 }
 
 /** Pure. Soonest first. */

@@ -1,4 +1,4 @@
-/** `orphans`: lists valid keys that are not stored in any Secret, and keys that are not in any ApiKey's status. */
+/** `orphans`: lists keys that were lost, cannot be delivered, or are not in any ApiKey's status. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { findCondition, isReportedOn, isTrue } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -7,6 +7,7 @@ import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { commandAbout, nameOf } from "../cluster/kinds.ts";
+import { noteLeader } from "../cluster/leader.ts";
 import { noteUnreadable, readWorld } from "../cluster/read.ts";
 import { isStructured, printTable } from "../view/output.ts";
 import type { Column } from "../view/table.ts";
@@ -38,6 +39,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { world, unreadable } = await readWorld(cluster, scopeOf(cluster, options), {
     kinds: ["ApiKey", "ServiceAccount"],
   });
+  await noteLeader(invocation, cluster);
   const now = cluster.now();
   const named = unreadable.includes("ApiKey") ? undefined : world.apiKeys;
   const rows = findOrphans(named, world.serviceAccounts);

@@ -9,8 +9,7 @@ import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
 import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
 import { isAbout, listEvents } from "../cluster/events.ts";
 import { findKind, nameOf, type ObjectName } from "../cluster/kinds.ts";
-import { readLeader } from "../cluster/leader.ts";
-import { operatorNamespace } from "../cluster/operator.ts";
+import { noteLeader } from "../cluster/leader.ts";
 import {
   noteUnreadable,
   objectsOf,
@@ -115,16 +114,6 @@ async function showAll(
   if (hasOnlyOthers && !isStructured(invocation)) io.note(empty);
   noteUnreadable(io, kind === undefined ? unreadable : unreadable.filter((each) => each === kind));
   return isLed && rows.every(({ ready }) => ready === "True") ? exitCode.ok : exitCode.found;
-}
-
-/**
- * Without a leader, the objects do not change, and what they report may be over: warns, and answers false. A missing
- * Lease proves nothing: the operator may run in another namespace.
- */
-async function noteLeader({ io, options }: Invocation, cluster: Cluster): Promise<boolean> {
-  const { kind, text } = await readLeader(cluster, operatorNamespace(options));
-  if (kind === "Lost") io.note(`warning: ${text}: kubectl iam doctor\n`);
-  return kind !== "Lost";
 }
 
 /** A namespace that cannot be read for lack of permission counts as existing. */

@@ -6,6 +6,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { type AnyObject, type Named, nameOf, toText } from "../cluster/kinds.ts";
+import { noteLeader } from "../cluster/leader.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { noteUnreadable, readWorld, type World } from "../cluster/read.ts";
 import { belongsTo, refersTo } from "../cluster/relations.ts";
@@ -35,6 +36,7 @@ export async function run(invocation: Invocation): Promise<void> {
     readWorld(cluster, namespace),
     podsBySecret(cluster, namespace),
   ]);
+  await noteLeader(invocation, cluster);
   const now = cluster.now();
   const roots = growTree(world, pods, now);
   if (isStructured(invocation)) return await printValue(invocation, { items: roots });

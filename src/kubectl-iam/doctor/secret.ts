@@ -1,5 +1,6 @@
 /** Whether the Secret of an ApiKey holds the pair that its workloads need. */
 import type { ApiKey } from "../../api/api-key.ts";
+import { findCondition } from "../../api/conditions.ts";
 import type { KeyPair } from "../../console/model.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { type Secret, secretType } from "../../kube/resource-types.ts";
@@ -20,7 +21,9 @@ export async function examineSecret(cluster: Cluster, apiKey: ApiKey): Promise<S
   const name = apiKey.status?.secretName ?? apiKey.spec.secret?.name ?? ownName;
   const check = `secret/${name}`;
   const keyId = apiKey.status?.current?.keyId;
-  const remedy = `The operator repairs it: kubectl iam reconcile iamkey/${ownName} -n ${namespace}`;
+  const remedy =
+    conflictOf(apiKey) ??
+    `The operator repairs it: kubectl iam reconcile iamkey/${ownName} -n ${namespace}`;
   try {
     const secret = await cluster.kube.get(secretType, { namespace, name });
     if (secret === undefined) return { finding: failed(check, "it does not exist", remedy) };
@@ -47,6 +50,12 @@ export async function examineSecret(cluster: Cluster, apiKey: ApiKey): Promise<S
         : failed(check, error.message, remedy),
     };
   }
+}
+
+/** Why the operator leaves the Secret as it is, and what to do about it, as the ApiKey reports. */
+function conflictOf({ status }: ApiKey): string | undefined {
+  const { reason, message } = findCondition(status?.conditions, "Ready") ?? {};
+  return reason === "SecretConflict" ? message : undefined;
 }
 
 /** The operator reads this field only before it issues a key. */

@@ -343,7 +343,7 @@ describe("acting", () => {
     const resumed = await iam("resume iamkey/ci-bot-key");
     expect(resumed).toMatchObject({ code: 0 });
     expect(resumed.notes).toMatch(
-      /^A rotation of iamkey\/ci-bot-key was requested at \S+Z: its key is replaced now\.$/m,
+      /^A rotation of iamkey\/ci-bot-key was requested at \S+Z: its key is replaced next\.$/m,
     );
     expect(await keyId()).not.toBe(before);
   });

@@ -129,7 +129,12 @@ const connections: readonly Symptom[] = [
   connection("Nothing listens at the connection's address", "no-listener", "ConsoleUnavailable", {
     baseURL: "http://127.0.0.1:9",
   }),
-  connection("`spec.suspend` is set on a connection", "paused", "Suspended", { suspend: true }),
+  connection(
+    "`spec.suspend` is set on a connection that has not logged in yet",
+    "paused",
+    "Suspended",
+    { suspend: true },
+  ),
 ];
 
 const accounts: readonly Symptom[] = [
@@ -241,7 +246,7 @@ const bindings: readonly Symptom[] = [
     },
   },
   {
-    broken: "`spec.suspend` is set on a PolicyBinding",
+    broken: "`spec.suspend` is set on a PolicyBinding whose policies are not bound yet",
     kind: "PolicyBinding",
     name: "suspended",
     reason: "Suspended",
