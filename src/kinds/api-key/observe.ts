@@ -38,7 +38,12 @@ import {
   type ReadyAccount,
 } from "./rules/snapshot.ts";
 import { type KeyStatus, keyStatusCodec } from "./rules/status.ts";
-import { deletedAccount, inactiveAccount, type UnusableAccount } from "./rules/unusable-account.ts";
+import {
+  deletedAccount,
+  inactiveAccount,
+  type KeyList,
+  type UnusableAccount,
+} from "./rules/unusable-account.ts";
 import type { KeyAccount } from "./secret/pair.ts";
 import { pairIn } from "./secret/view.ts";
 import { otherClaimOn } from "./secret-claims.ts";
@@ -206,8 +211,10 @@ async function readUsable(
 ): Promise<ReadyAccount | UnusableAccount> {
   const { name, namespace = "" } = object.metadata;
   const spec = parseStoredSpec(serviceAccountKind, object);
+  const list = keyListOf(object, readTime(clock));
   if (!spec.ok || !usable)
     return {
+      ...list,
       ...reconciling(
         "ServiceAccountNotReady",
         `ServiceAccount ${name} is not ready: check its Ready condition with kubectl describe iamsa ${name}.`,
@@ -216,9 +223,10 @@ async function readUsable(
     };
   const { connectionRef } = spec.spec;
   const found = await connections.resolve(connectionRef, namespace);
-  if (!found.ok) return found.waiting;
+  if (!found.ok) return { ...list, ...found.waiting };
   const elsewhere = boundToOtherConsole(object, found.access.spec);
-  if (elsewhere !== undefined) return reconciling("ServiceAccountNotReady", elsewhere);
+  if (elsewhere !== undefined)
+    return { ...list, ...reconciling("ServiceAccountNotReady", elsewhere) };
   const connection = connectionKey(connectionRef, namespace);
   const at = readTime(clock);
   const usage = issues && ((most: number) => issues.usage(connection, namespace, most, at));
@@ -248,19 +256,25 @@ function readyAccount(
       domainName: connection.domainName,
       partitionId: connection.partitionId ?? "",
     },
-    liveKeyIds: status?.liveKeyIds,
-    inactiveKeyIds: status?.inactiveKeyIds,
+    ...keyListOf(object, at),
     listsKeyStates: status?.listsKeyStates === true,
-    lastKeyListTime: correctedTime(parseInstant(status?.lastKeyListTime), at),
     callTimeoutMs: parseDuration(connection.limits.timeout) ?? 0,
     maxExpiresInDays: grant.maxExpiresInDays,
     allowedSecretMetadata: connection.allowedSecretMetadata,
     namespaceIssues:
       grant.maxIssuesPerDay === undefined ? undefined : usage?.(grant.maxIssuesPerDay),
-    listsKeys: status?.keyCount !== undefined,
     isGone: whyKeysFail(object) === "Gone",
     canDisableKeys: extraCalls.has("disableKey"),
     canDeleteKeys: extraCalls.has("deleteKey"),
+  };
+}
+
+function keyListOf({ status }: ServiceAccount, at: AgreedTime): KeyList {
+  return {
+    liveKeyIds: status?.liveKeyIds,
+    inactiveKeyIds: status?.inactiveKeyIds,
+    lastKeyListTime: correctedTime(parseInstant(status?.lastKeyListTime), at),
+    listsKeys: status?.keyCount !== undefined,
   };
 }
 

@@ -127,7 +127,8 @@ function isContradicted(apiKey: ApiKey, account: string, listed: ListedKeys): bo
   const { current, superseded } = keyStatusCodec.decode(apiKey.status);
   const keyInUse = accountInUse(apiKey) === account ? current : undefined;
   return (
-    (keyInUse !== undefined && !listed.isLive(keyInUse.keyId)) ||
+    // The conditions of a suspended ApiKey follow the list alone.
+    (keyInUse !== undefined && (apiKey.spec?.suspend || !listed.isLive(keyInUse.keyId))) ||
     (pending !== undefined && listed.isInactive(pending.keyId)) ||
     superseded
       .filter((key) => (key.serviceAccount ?? apiKey.spec?.serviceAccountRef?.name) === account)

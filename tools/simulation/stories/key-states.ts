@@ -1,6 +1,10 @@
 /** Keys and accounts that an administrator disables, enables or deletes in the console, and keys that expire early. */
 import { annotations } from "../../../src/api/meta.ts";
-import { apiKeyType, serviceAccountType } from "../../../src/resources/resource-types.ts";
+import {
+  apiKeyType,
+  clusterConnectionType,
+  serviceAccountType,
+} from "../../../src/resources/resource-types.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { treeAt } from "../../api-server/tree.ts";
 import type { Shapes } from "../../iam-server/shapes.ts";
@@ -92,6 +96,58 @@ const endedKeyStories = Object.entries(WAYS).flatMap(([what, end]) => [
     world.expect("the other key is delivered", keyInUse(world), world.live.at(-1));
   }),
 ]);
+
+const verifiedSaid = (world: StoryWorld) => {
+  const { status, reason } = world.condition(apiKeyType, "ci", "Verified") ?? {};
+  return `${status} ${reason}`;
+};
+
+const suspendedKeyStories: readonly Story[] = [
+  story(
+    "a suspended ApiKey whose key was disabled reports it, and is repaired when resumed",
+    async (world) => {
+      await world.begin();
+      world.change(apiKeyType, "ci", { suspend: true });
+      const keyId = keyInUse(world);
+      world.sim.setKeyStatusInConsole(keyId, "inactive");
+      read(world);
+      await world.pass(5 * SECOND);
+      world.expect("it is not Ready", said(world), "False Suspended");
+      world.expect("nor Verified", verifiedSaid(world), "False KeyRefused");
+      world.sim.setKeyStatusInConsole(keyId, "active");
+      read(world);
+      await world.pass(5 * SECOND);
+      world.expect("enabled again, it is Ready", said(world), "True Suspended");
+      world.expect("and Verified", verifiedSaid(world), "True KeyAccepted");
+      world.sim.setKeyStatusInConsole(keyId, "inactive");
+      read(world);
+      await world.pass(MINUTE);
+      world.expect("no key was issued", world.issued, 1);
+      world.change(apiKeyType, "ci", { suspend: false });
+      await world.pass(2 * MINUTE);
+      world.expect("it was replaced", holdsLiveKey(world));
+    },
+  ),
+  story(
+    "a suspended ApiKey whose key was deleted reports it, even if its connection fails then",
+    async (world) => {
+      await world.begin();
+      await world.pass(10 * MINUTE);
+      world.change(apiKeyType, "ci", { suspend: true });
+      world.sim.deleteKeyInConsole(keyInUse(world));
+      read(world);
+      await world.pass(5 * SECOND);
+      world.expect("it is not Ready", said(world), "False Suspended");
+      world.change(clusterConnectionType, "default", { suspend: true });
+      await world.pass(MINUTE);
+      world.expect("it is still not Ready", said(world), "False Suspended");
+      world.change(clusterConnectionType, "default", { suspend: false });
+      world.change(apiKeyType, "ci", { suspend: false });
+      await world.pass(3 * MINUTE);
+      world.expect("it was replaced", holdsLiveKey(world));
+    },
+  ),
+];
 
 const enabledKeyStories: readonly Story[] = [
   story("a key that is enabled again before it is replaced works again", async (world) => {
@@ -304,6 +360,7 @@ const answerStories: readonly Story[] = [
 
 export const keyStateStories: readonly Story[] = [
   ...endedKeyStories,
+  ...suspendedKeyStories,
   ...enabledKeyStories,
   ...triedStories,
   ...accountStories,

@@ -40,7 +40,7 @@ export function listedKeys(list: KeyList): ListedKeys {
 
 /** Whether the console lists the key as inactive or expired. */
 export function isListedInactive(account: ReadyAccount | UnusableAccount, keyId: string): boolean {
-  return account.kind === "Ready" && account.inactiveKeyIds?.includes(keyId) === true;
+  return account.inactiveKeyIds?.includes(keyId) === true;
 }
 
 /** A list that is not much newer than the end of a key may come from a replica that is behind. */

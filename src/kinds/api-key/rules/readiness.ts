@@ -3,7 +3,7 @@ import type { ApiKeySpec } from "../../../api/api-key.ts";
 import type { Readiness } from "../../../api/conditions.ts";
 import { annotations } from "../../../api/meta.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
-import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
+import { obstacleOf, SUSPENDED } from "../../../reconciler/rules/obstacle.ts";
 import type { Outcome } from "../../../reconciler/rules/outcome.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import { DAY, HOUR, type Instant, toIso8601 } from "../../../util/time.ts";
@@ -14,6 +14,7 @@ import { isDelivered } from "./rendering.ts";
 import { renewalTime, safetyLimit } from "./schedule.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 import type { CurrentKey } from "./status.ts";
+import { endWhileSuspended } from "./verification.ts";
 
 /** The reason of a key that expires soon and has no successor. */
 export const EXPIRING_SOON = "ExpiringSoon";
@@ -75,11 +76,20 @@ export function isUsable(snapshot: ApiKeySnapshot, now: Instant): boolean {
   const { current } = snapshot.status;
   return (
     endedAccount(snapshot) === undefined &&
+    endWhileSuspended(snapshot) === undefined &&
     current?.verificationTime !== undefined &&
     now < current.expirationTime &&
     isDelivered(snapshot) &&
     snapshot.rejection?.keyId !== current.keyId
   );
+}
+
+/** Why the key of a suspended ApiKey does not work. */
+function endedKey(snapshot: ApiKeySnapshot): Readiness | undefined {
+  const end = endWhileSuspended(snapshot);
+  return end === undefined
+    ? undefined
+    : { ...SUSPENDED, message: `${end} It is replaced when spec.suspend is false.` };
 }
 
 /** Why the key does not work although the pair is in order. */
@@ -90,7 +100,9 @@ function endedAccount(snapshot: ApiKeySnapshot): Readiness | undefined {
   return { state, reason, message };
 }
 
-function obstacleTo({ self }: ApiKeySnapshot, outcome: Outcome): Readiness | undefined {
+function obstacleTo(snapshot: ApiKeySnapshot, outcome: Outcome): Readiness | undefined {
+  const { self } = snapshot;
+  if (outcome.kind === "Suspended") return endedKey(snapshot) ?? SUSPENDED;
   if (outcome.kind !== "Settled" || self.deletingSince === undefined) return obstacleOf(outcome);
   return { state: "Reconciling", reason: "Deleting", message: "The ApiKey is being deleted." };
 }

@@ -38,7 +38,12 @@ import {
   listedKeyIds,
   type SupersededKey,
 } from "./status.ts";
-import { isCheckedRegularly, nextCheckMs, replacedInMs } from "./verification.ts";
+import {
+  endWhileSuspended,
+  isCheckedRegularly,
+  nextCheckMs,
+  replacedInMs,
+} from "./verification.ts";
 
 const DELETION_RETRY_MS = 30 * SECOND;
 /**
@@ -222,6 +227,8 @@ function verified(snapshot: ApiKeySnapshot, outcome: Outcome): KindCondition | u
     return { type, status: "False", reason: account.reason, message: account.message };
   if (rejection?.keyId === keyId)
     return no("KeyRefused", `The console does not accept key ${keyId}.`);
+  const end = endWhileSuspended(snapshot);
+  if (end !== undefined) return no("KeyRefused", end);
   if (verificationTime === undefined) return undefined;
   const message = `The console accepted key ${keyId}.`;
   return { type, status: "True", reason: "KeyAccepted", message };

@@ -16,7 +16,7 @@ import type { IssuedPair, KeyAccount } from "../secret/pair.ts";
 import type { AccountValues } from "../secret/render.ts";
 import type { SecretView } from "../secret/view.ts";
 import type { KeyStatus, OrphanedKey } from "./status.ts";
-import type { UnusableAccount } from "./unusable-account.ts";
+import type { KeyList, UnusableAccount } from "./unusable-account.ts";
 
 export interface ApiKeyKind extends KindTypes {
   readonly Object: ApiKey;
@@ -153,7 +153,7 @@ export interface SecretClaim {
   readonly secretName: string;
 }
 
-export interface ReadyAccount {
+export interface ReadyAccount extends KeyList {
   readonly kind: "Ready";
   /** The console session. */
   readonly session: number;
@@ -162,22 +162,14 @@ export interface ReadyAccount {
   readonly connectionSpec: ConnectionSpec;
   readonly saId: string;
   readonly values: AccountValues;
-  /** Valid keys as last listed by the console; `undefined` if the console does not list keys. */
-  readonly liveKeyIds: readonly string[] | undefined;
-  /** Keys that the console listed as inactive or expired. */
-  readonly inactiveKeyIds: readonly string[] | undefined;
   /** Whether that list shows each live key as active. */
   readonly listsKeyStates: boolean;
-  /** When that list was read; a newer key cannot be in it. */
-  readonly lastKeyListTime: Instant | undefined;
   /** Timeout of a call to the console, in milliseconds. */
   readonly callTimeoutMs: number;
   readonly maxExpiresInDays: number;
   readonly allowedSecretMetadata: readonly string[];
   /** Keys issued for the namespace. Only if the grant limits them. */
   readonly namespaceIssues?: NamespaceUsage | undefined;
-  /** Whether the console has ever listed a key of the account. */
-  readonly listsKeys?: boolean;
   /** Whether the console's last answer about the account shows that it does not exist: none of its keys works. */
   readonly isGone?: boolean;
   readonly canDisableKeys: boolean;

@@ -2,9 +2,22 @@
 import { quoteServerText } from "../../../console/errors.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { reconciling } from "../../../reconciler/rules/waiting.ts";
+import type { Instant } from "../../../util/time.ts";
+
+/** What the console has listed of the account's keys. */
+export interface KeyList {
+  /** Valid keys as last listed by the console; `undefined` if the console does not list keys. */
+  readonly liveKeyIds: readonly string[] | undefined;
+  /** Keys that the console listed as inactive or expired. */
+  readonly inactiveKeyIds: readonly string[] | undefined;
+  /** When that list was read; a newer key cannot be in it. */
+  readonly lastKeyListTime: Instant | undefined;
+  /** Whether the console has ever listed a key of the account. */
+  readonly listsKeys?: boolean;
+}
 
 /** What an ApiKey waits for while no key can be issued for its account. */
-export interface UnusableAccount extends Waiting {
+export interface UnusableAccount extends Waiting, Partial<KeyList> {
   /** Whether the console has shown that no key of the account works. */
   readonly endsKeys?: true;
   /** Whether the console has shown that the account does not exist. */

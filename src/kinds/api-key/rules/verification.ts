@@ -10,7 +10,7 @@ import { type IssuedPair, isSamePair, pairHash } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { accountInUse } from "./accounts.ts";
-import { isListedInactive } from "./listed-keys.ts";
+import { isListedInactive, LISTING_LAG_MS } from "./listed-keys.ts";
 import { isDelivered } from "./rendering.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 
@@ -162,12 +162,30 @@ export function replacedInMs(
  */
 function isNotLive(snapshot: ApiKeySnapshot): boolean {
   const { current } = snapshot.status;
-  const account = accountInUse(snapshot);
-  if (account.kind !== "Ready" || current?.verificationTime === undefined) return false;
-  const { liveKeyIds, lastKeyListTime = 0 } = account;
+  const { liveKeyIds, lastKeyListTime = 0 } = accountInUse(snapshot);
   return (
-    lastKeyListTime > current.verificationTime && liveKeyIds?.includes(current.keyId) === false
+    current?.verificationTime !== undefined &&
+    lastKeyListTime > current.verificationTime &&
+    liveKeyIds?.includes(current.keyId) === false
   );
+}
+
+/**
+ * How the last list shows that the key in use of a suspended ApiKey does not work, unless the console has accepted the
+ * key since. Otherwise a check decides.
+ */
+export function endWhileSuspended(snapshot: ApiKeySnapshot): string | undefined {
+  const { lastCheckTime = 0, rejection, spec, status } = snapshot;
+  const { current } = status;
+  const account = accountInUse(snapshot);
+  const { lastKeyListTime = 0, listsKeys } = account;
+  if (!spec.suspend || current === undefined || !isNotLive(snapshot)) return undefined;
+  if (rejection === undefined && lastCheckTime > lastKeyListTime) return undefined;
+  const { keyId, issueTime } = current;
+  if (isListedInactive(account, keyId))
+    return `The console lists key ${keyId} as inactive or expired.`;
+  const wasListable = listsKeys === true && lastKeyListTime >= issueTime + LISTING_LAG_MS;
+  return wasListable ? `The console no longer lists key ${keyId}.` : undefined;
 }
 
 function canCheck(snapshot: ApiKeySnapshot): boolean {

@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import { IamError } from "../../../../src/console/errors.ts";
 import { readinessOf } from "../../../../src/kinds/api-key/rules/readiness.ts";
 import { nextDueMs, report } from "../../../../src/kinds/api-key/rules/report.ts";
-import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
+import type { ApiKeySnapshot, ReadyAccount } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
 import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
+import { reconciling } from "../../../../src/reconciler/rules/waiting.ts";
 import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
 import {
   account,
@@ -50,6 +51,9 @@ const agedLater = {
   spec: keySpec({ rotation: { renewBefore: "1h" } }),
   self: { ...aged.self, uid: "0" },
 };
+const listing = (changes: Partial<ReadyAccount>) => ({
+  account: { ...account, listsKeys: true, liveKeyIds: [], lastKeyListTime: NOW, ...changes },
+});
 const PENDING = "Reconciling Pending: The key is not in its Secret yet.";
 const HELD = "Key sak_1 is in Secret ci and valid until 2026-04-09T00:00:00Z.";
 const AGED = "Key sak_1 is in Secret ci and valid until 2026-01-15T00:00:00Z.";
@@ -103,6 +107,55 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
   ],
   ["suspended without a key", snapshot(), suspended, `Stalled Suspended: ${PAUSED}`],
   ["suspended with a key", delivered(), suspended, `Ready KeyDelivered: ${HELD}`],
+  [
+    "suspended with a key that the console no longer lists",
+    delivered({ spec: keySpec({ suspend: true }), ...listing({}) }),
+    suspended,
+    "Stalled Suspended: The console no longer lists key sak_1. It is replaced when spec.suspend is false.",
+  ],
+  [
+    "suspended with a key that the console lists as inactive",
+    delivered({ spec: keySpec({ suspend: true }), ...listing({ inactiveKeyIds: ["sak_1"] }) }),
+    suspended,
+    "Stalled Suspended: The console lists key sak_1 as inactive or expired. It is replaced when spec.suspend is false.",
+  ],
+  [
+    "suspended with a key that the console accepted after the list",
+    delivered({ spec: keySpec({ suspend: true }), ...listing({}), lastCheckTime: NOW + 1 }),
+    suspended,
+    `Ready KeyDelivered: ${HELD}`,
+  ],
+  [
+    "suspended with a key, while no list has ever shown a key",
+    delivered({ spec: keySpec({ suspend: true }), ...listing({ listsKeys: false }) }),
+    suspended,
+    `Ready KeyDelivered: ${HELD}`,
+  ],
+  [
+    "suspended with a key that is too new for the list",
+    delivered({
+      spec: keySpec({ suspend: true }),
+      ...listing({}),
+      status: { current: current(1, { issueTime: NOW - MINUTE, verificationTime: NOW - 1 }) },
+    }),
+    suspended,
+    `Ready KeyDelivered: ${HELD}`,
+  ],
+  [
+    "suspended with an ended key, while the account waits for its connection",
+    delivered({
+      spec: keySpec({ suspend: true }),
+      account: {
+        ...reconciling("ConnectionNotReady", "Wait."),
+        liveKeyIds: [],
+        inactiveKeyIds: [],
+        lastKeyListTime: NOW,
+        listsKeys: true,
+      },
+    }),
+    suspended,
+    "Stalled Suspended: The console no longer lists key sak_1. It is replaced when spec.suspend is false.",
+  ],
   ["going", snapshot(gone), rest, "Reconciling Deleting: The ApiKey is being deleted."],
 ])("readiness of %s", (_, world, ending, expected) => {
   const { state, reason, message } = readinessOf(world, ending, at());
