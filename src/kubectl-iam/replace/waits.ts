@@ -18,7 +18,11 @@ export async function deliveryMissing(
   if (current?.serviceAccount === successor) return undefined;
   const unseen = unobserved(apiKey, apiKey);
   const { text, isFinal } = unseen ?? (await causeOfDelay(cluster, apiKey as AnyObject));
-  return { text: `no key of ${successor} is delivered yet: ${text}`, isFinal: isFinal ?? false };
+  const hint = text.startsWith("WaitingForWindow") ? " (--now does not wait for a window)" : "";
+  return {
+    text: `no key of ${successor} is delivered yet${hint}: ${text}`,
+    isFinal: isFinal ?? false,
+  };
 }
 
 interface Overlap {

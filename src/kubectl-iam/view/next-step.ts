@@ -6,7 +6,7 @@ import { findReason } from "../../api/reasons/sections.ts";
 import type { Instant } from "../../util/time.ts";
 import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
-import { commandAbout, nameOf } from "../cluster/kinds.ts";
+import { commandAbout, type Named, nameOf } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { chainOf, usersOf } from "../cluster/relations.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
@@ -38,10 +38,7 @@ export function nextStep(
   if (object.metadata.deletionTimestamp !== undefined && !isStalled)
     return { isNeeded: false, text: "Wait: it is being deleted." };
   if (ready !== "True") return needed(adviceOn({ reason, message }, object, world));
-  if (reason === "AccessRevoked")
-    return needed(
-      `Access is revoked: ${commandAbout("restore-access", object)} restores it. A leaked key then works again, so revoke it first.`,
-    );
+  if (reason === "AccessRevoked") return needed(restore(object));
   if (UNCONFIRMED.has(reason))
     return needed(withNames(helpFor(object, reason, world), object, world));
   const other = firstProblem(object);
@@ -80,6 +77,10 @@ function deleteUsers(object: AnyObject, world: World): string {
   return users.length === 0
     ? "Delete the objects that the message names: they still use it."
     : `Delete ${users.join(", ")}: ${users.length === 1 ? "it still uses" : "they still use"} this object.`;
+}
+
+function restore(account: Named): string {
+  return `Access is revoked: ${commandAbout("restore-access", account)} restores it. A leaked key then works again, so revoke it first.`;
 }
 
 function resume(object: AnyObject): string {
@@ -138,8 +139,9 @@ function helpFor(object: AnyObject, reason: string, world: World): string {
   const suspended = reason === "ConnectionSuspended" ? connectionOf(object, world) : undefined;
   if (suspended !== undefined)
     return `The connection is suspended: nothing is issued, renewed or bound over it, and keys work until they expire. Its administrator can resume it: ${commandAbout("resume", suspended)}`;
-  const account = reason === "ServiceAccountSuspended" ? accountOf(object) : undefined;
-  if (account !== undefined)
+  const account = accountOf(object);
+  if (account !== undefined && reason === "AccessRevoked") return restore(account);
+  if (account !== undefined && reason === "ServiceAccountSuspended")
     return `The ServiceAccount is suspended: ${commandAbout("resume", account)} resumes it.`;
   if (reason === "NotSeen") return "Check whether the operator runs: kubectl iam doctor.";
   const fix = findReason(reason)?.fix;

@@ -304,6 +304,18 @@ describe("the overlap", () => {
   });
 });
 
+test("a move that waits for a window names the option that does not wait", async () => {
+  const conditions = [
+    { type: "Ready", status: "True", reason: "WaitingForWindow", message: "Opens later." },
+  ];
+  const moving = apiKey("a", "ci-2", { ...current("ci"), observedGeneration: 1, conditions });
+  const cluster = { kube: { get: async () => undefined } } as unknown as Cluster;
+  expect(await deliveryMissing(cluster, moving, "ci-2")).toEqual({
+    text: "no key of ci-2 is delivered yet (--now does not wait for a window): WaitingForWindow: Opens later.",
+    isFinal: false,
+  });
+});
+
 describe("access is revoked", () => {
   const ready = (kind: string, name: string) => ({
     ...(kind === "ServiceAccount" ? account(name) : binding(name, "ci-2", ["pol-read"])),

@@ -426,6 +426,12 @@ describe("the next step", () => {
   });
   test.each<[string, object, string, string]>([
     ["ServiceAccountNotReady", ofAccount, "", "kubectl iam status iamsa/ci-bot -n n"],
+    [
+      "AccessRevoked",
+      { kind: "PolicyBinding", ...ofAccount },
+      "",
+      "kubectl iam restore-access iamsa/ci-bot -n n restores it.",
+    ],
     ["WaitingForApiKey", quotas, "", "kubectl iam status iamkey/q -n n"],
     ["ConnectionNotReady", over("ClusterConnection"), "", "kubectl iam status iamcconn/default,"],
     ["ConnectionNotReady", over("Connection"), "", "kubectl iam status iamconn/default -n n"],
