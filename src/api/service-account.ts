@@ -71,6 +71,10 @@ const spec = z.object({
   }),
 });
 
+/** Who answers for a policy that is bound to an account. */
+const policyStates = ["Declared", "Foreign", "Abandoned", "Unrevoked"] as const;
+export type PolicyState = (typeof policyStates)[number];
+
 const status = z.object({
   ...commonStatus,
   saId: z
@@ -186,16 +190,22 @@ const status = z.object({
   }),
   bindings: z
     .object({
-      policyIds: atomic(z.string().max(256), 1_000)
+      policies: atomic(
+        z.object({
+          policyId: z.string().max(256).meta({ description: "The policy's identifier." }),
+          state: z.enum(policyStates).meta({
+            description:
+              "Declared: a PolicyBinding declares it. Foreign: it was bound outside the operator. Abandoned: a PolicyBinding bound it and left it; it is unbound when the connection no longer grants it. Unrevoked: its deleted PolicyBinding could not unbind it in time; the operator unbinds it when the console accepts it, unless a PolicyBinding declares it.",
+          }),
+          consoleSpelling: z.string().max(256).optional().meta({
+            description:
+              "The identifier as the console spells it, if that is not the declared spelling.",
+          }),
+        }),
+        2_000,
+      )
         .optional()
-        .meta({ description: "Policies that PolicyBindings declare." }),
-      foreignPolicyIds: atomic(z.string().max(256), 1_000)
-        .optional()
-        .meta({ description: "Policies bound outside the operator." }),
-      respelledPolicyIds: atomic(z.string().max(256), 1_000).optional().meta({
-        description:
-          "Declared policies as the console spells them, if that is not the declared spelling.",
-      }),
+        .meta({ description: "Each policy bound to the account, as last written or read." }),
       policyCount: z
         .int()
         .min(0)
@@ -204,14 +214,6 @@ const status = z.object({
       lastSyncTime: timestamp
         .optional()
         .meta({ description: "When the bindings were last written or found to be as declared." }),
-      abandonedPolicyIds: atomic(z.string().max(256), 1_000).optional().meta({
-        description:
-          "Policies that a PolicyBinding bound and left; they are unbound when the connection no longer grants them.",
-      }),
-      unrevokedPolicyIds: atomic(z.string().max(256), 1_000).optional().meta({
-        description:
-          "Policies of deleted PolicyBindings that could not be unbound in time. The operator unbinds them when the console accepts it, unless a PolicyBinding declares them.",
-      }),
       ungrantedTime: timestamp.optional().meta({
         description:
           "Since when no grant of the connection matches the namespace. The grace period of the connection starts here.",
@@ -236,14 +238,21 @@ const status = z.object({
         description:
           "Since when reads contradict a syncBindings call that the console answered with success. The operator repeats the call. Absent once a read shows the declared policies.",
       }),
-      emptiedTime: timestamp.optional().meta({
-        description:
-          "If access is revoked: when the console last accepted an empty list of policies since access was revoked.",
-      }),
-      confirmationTime: timestamp.optional().meta({
-        description:
-          "If access is revoked: when listBindings last showed that no policy is bound, to the hour, or to the minute while a call without a usable response can still take effect.",
-      }),
+      revocation: z
+        .object({
+          evidence: z.enum(["Read", "AcceptedCall"]).meta({
+            description:
+              "Read: listBindings showed that no policy is bound. AcceptedCall: the console accepted an empty list of policies, and no answer since then could be read.",
+          }),
+          time: timestamp.meta({
+            description:
+              "When the evidence was found; renewed every minute while a call without a usable response can still take effect.",
+          }),
+        })
+        .optional()
+        .meta({
+          description: "If access is revoked: the evidence since then that no policy is bound.",
+        }),
     })
     .optional()
     .meta({ description: "Policies bound to the account, as last written or read." }),

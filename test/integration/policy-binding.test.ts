@@ -22,7 +22,12 @@ test(
     await bind("two", "pol-read", "pol-deny-list");
     expect(bound()).toEqual(["pol-deny-list", "pol-deploy", "pol-member", "pol-read"]);
     const { status } = await world.get("ServiceAccount", "ci");
-    expect(status?.bindings?.foreignPolicyIds).toEqual(["pol-member"]);
+    expect(status?.bindings?.policies).toEqual([
+      { policyId: "pol-read", state: "Declared" },
+      { policyId: "pol-deploy", state: "Declared" },
+      { policyId: "pol-deny-list", state: "Declared" },
+      { policyId: "pol-member", state: "Foreign" },
+    ]);
 
     await world.manager?.stop();
     const before = world.iam.requests.count("syncBindings");

@@ -48,8 +48,6 @@ const PASSING_SPEC = new Set(["saId", "accountListPages"]);
 
 const PASSING_STATUS = new Set([
   "conditions",
-  "confirmationTime",
-  "emptiedTime",
   "unansweredSync",
   "observedGeneration",
   "saId",
@@ -68,7 +66,7 @@ const PASSING_STATUS = new Set([
   "current",
   "readable",
   "renewalTime",
-  "respelledPolicyIds",
+  "revocation",
   "attempt",
   "lastAttemptId",
   "pending",
@@ -104,12 +102,17 @@ function customObject(object: Tree): Tree {
   };
 }
 
-/** Foreign policies are named as the console spells them. */
+/** Policies that no PolicyBinding declares are named as the console spells them. */
 function withoutCase(status: Tree): Tree {
   const bindings = treeAt(status, "bindings");
-  if (bindings.foreignPolicyIds === undefined) return status;
-  const ids = listAt(bindings, "foreignPolicyIds").map((id) => String(id).toLowerCase());
-  return { ...status, bindings: { ...bindings, foreignPolicyIds: ids } };
+  if (bindings.policies === undefined) return status;
+  const policies = listAt(bindings, "policies")
+    .filter(isTree)
+    .map(({ policyId, state }) => ({
+      state: String(state),
+      policyId: state === "Declared" ? String(policyId) : String(policyId).toLowerCase(),
+    }));
+  return { ...status, bindings: { ...bindings, policies } };
 }
 
 function readyOf(status: Tree): Json {

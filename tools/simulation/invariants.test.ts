@@ -721,7 +721,14 @@ describe("in the end", () => {
       "a policy that a gateway bound again, and that no status names",
       (stage) => {
         stage.serviceAccount();
-        const bindings = { policyIds: ["a"], foreignPolicyIds: ["theirs"], policyCount: 2 };
+        const bindings = {
+          policies: [
+            { policyId: "a", state: "Declared" },
+            { policyId: "theirs", state: "Foreign" },
+          ],
+          policyCount: 2,
+          lastSyncTime: "2026-01-01T00:00:00Z",
+        };
         stage.status(serviceAccountType, "ci-bot", { bindings });
         bind(stage, "theirs", "a", "late");
       },

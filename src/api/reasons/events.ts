@@ -50,7 +50,7 @@ export const ofWarnings = {
   },
   PoliciesNotRevoked: {
     meaning:
-      "A PolicyBinding is deleted and its policies are still bound: its deletion policy retained them, or the console did not accept the change before the [deadline](uninstall.md#deadline-of-a-deletion). Policies in `status.bindings.unrevokedPolicyIds` of the ServiceAccount are unbound when the console accepts it, unless a PolicyBinding declares them again.",
+      "A PolicyBinding is deleted and its policies are still bound: its deletion policy retained them, or the console did not accept the change before the [deadline](uninstall.md#deadline-of-a-deletion). Policies that are `Unrevoked` in `status.bindings.policies` of the ServiceAccount are unbound when the console accepts it, unless a PolicyBinding declares them again.",
     fix: "If the ServiceAccount does not list the policies, unbind them in the console, or create a PolicyBinding again.",
   },
   GrantRemoved: {

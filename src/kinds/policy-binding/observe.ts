@@ -1,6 +1,7 @@
 /** Reads an account and its PolicyBindings from the caches or from the API server. */
 
 import { boundToOtherConsole } from "../../accounts/other-console.ts";
+import { recordedPolicies } from "../../accounts/recorded-policies.ts";
 import { MAX_MESSAGE } from "../../api/conditions.ts";
 import type { Rights } from "../../api/connection.ts";
 import { requestAnnotations } from "../../api/meta.ts";
@@ -133,7 +134,7 @@ async function toSnapshot(
   const { now } = at;
   const isPlanned = (binding: PolicyBinding) =>
     !run.isPlan && [account, binding].some((each) => each && isPlanOnly(each));
-  const recorded = account?.status?.bindings?.policyIds ?? [];
+  const recorded = recordedPolicies(account?.status?.bindings, "Declared", "Unrevoked");
   const views = inOrder(bindings).map((binding) => {
     const seen = toBindingView(binding, { recorded, ...access });
     const judged = state === undefined ? seen : withRefusal(state, seen, now);
@@ -178,8 +179,7 @@ function withLeftBehind(
   views: readonly BindingView[],
   now: Instant,
 ): AccountBindingsState {
-  const { policyIds = [], foreignPolicyIds = [] } = account?.status?.bindings ?? {};
-  const left = leftByEarlierProcess(views, [...policyIds, ...foreignPolicyIds], now);
+  const left = leftByEarlierProcess(views, recordedPolicies(account?.status?.bindings), now);
   return { ...state, unanswered: state.unanswered ?? left };
 }
 

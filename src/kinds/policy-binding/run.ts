@@ -22,8 +22,8 @@ import {
 import { type Choice, choose, isUnread, isUsable, type UsableSnapshot } from "./rules/choose.ts";
 import { union } from "./rules/policy-set.ts";
 import { quiet } from "./rules/quiet.ts";
-import { recordOf, withUnrevoked } from "./rules/record.ts";
-import { endOfWait, isUnbound, lateRevocations, releasable } from "./rules/release.ts";
+import { recordOf, recordUnrevoked } from "./rules/record.ts";
+import { endOfWait, isUnbound, lateRevocations, releasable, withoutKept } from "./rules/release.ts";
 import type {
   BindingsEffects,
   BindingsEnded,
@@ -58,8 +58,10 @@ export function* reconcileBindings(start: BindingsSnapshot): BindingsEffects<Bin
 }
 
 function* reconcileUsable(start: UsableSnapshot): BindingsEffects<BindingsEnded> {
+  let s = start;
+  const isLate = lateRevocations(s).length > 0;
   // The operator tried to revoke the policies and failed.
-  let s = start.state.hasFailed ? yield* giveUp(start) : start;
+  if (isLate && s.state.hasFailed) return ended(yield* giveUp(s), quiet(1));
   const pause = pauseOf(s);
   if (pause !== undefined) return ended(s, pause);
   if (isToBeAsked(s)) s = yield* listBindings(s);
@@ -67,7 +69,7 @@ function* reconcileUsable(start: UsableSnapshot): BindingsEffects<BindingsEnded>
   const choice = choose(s);
   if (s.source === "Caches" && changesObjects(s, choice)) return yield* decideOnServer(s);
   const isBlocked = choice.decision.blocked !== undefined;
-  if (isBlocked && lateRevocations(s).length > 0) return yield* reconcileUsable(yield* giveUp(s));
+  if (isLate && isBlocked) return ended(yield* giveUp(s), quiet(1));
   return yield* carryOut(s, choice);
 }
 
@@ -143,12 +145,11 @@ function* handleRefusal(
  */
 function* giveUp<S extends BindingsSnapshot>(start: S): BindingsEffects<S> {
   const late = lateRevocations(start);
-  const policyIds = union(...late.map(({ applied }) => applied));
-  const { account, unrevoked } = start;
-  if (account === undefined || unrevoked !== undefined || policyIds.length === 0)
-    return yield* removeFinalizers(start, "GaveUp", late);
-  yield* recordBindings(start, withUnrevoked(account, policyIds));
-  return yield* removeFinalizers({ ...start, unrevoked: policyIds }, "GaveUp", late);
+  const { account, bindings } = start;
+  const policyIds = withoutKept(union(...late.map(({ applied }) => applied)), bindings);
+  if (account !== undefined && policyIds.length > 0)
+    yield* recordBindings(start, recordUnrevoked(account, policyIds));
+  return yield* removeFinalizers(start, "GaveUp", late);
 }
 
 function* removeFinalizers<S extends BindingsSnapshot>(

@@ -47,5 +47,5 @@ function rightsOf(credential: Credential): string {
   if (credential.kind !== "Key") return credential.kind;
   const { apiKey, account } = credential;
   const { state, bindings } = account.status ?? {};
-  return JSON.stringify([apiKey.status?.current?.keyId, state, bindings?.policyIds]);
+  return JSON.stringify([apiKey.status?.current?.keyId, state, bindings?.policies]);
 }

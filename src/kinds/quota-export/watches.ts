@@ -40,5 +40,5 @@ function usedOf(apiKey: ApiKey | undefined): unknown {
 
 function rights(account: ServiceAccount | undefined): unknown {
   const { state, bindings } = account?.status ?? {};
-  return [state, bindings?.policyIds];
+  return [state, bindings?.policies];
 }

@@ -1,12 +1,15 @@
 /** What the status of an account shows of the policies that are bound in the console. Pure. */
+import { recordedPolicies } from "../../accounts/recorded-policies.ts";
 import { whyKeysFail } from "../../accounts/standing.ts";
-import type { ServiceAccount } from "../../api/service-account.ts";
+import type { PolicyState, ServiceAccount } from "../../api/service-account.ts";
 import { listed } from "./listed.ts";
 
-/** Every policy that the status shows as bound. */
-export function boundOf({ status }: ServiceAccount): readonly string[] {
-  const { policyIds = [], foreignPolicyIds = [] } = status?.bindings ?? {};
-  return [...policyIds, ...foreignPolicyIds];
+/** The policies that the status shows as bound; with states, only the policies in one of the states. */
+export function boundOf(
+  { status }: ServiceAccount,
+  ...states: readonly PolicyState[]
+): readonly string[] {
+  return recordedPolicies(status?.bindings, ...states);
 }
 
 /** Whether the status shows every policy that was bound at the last read. */

@@ -8,7 +8,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { accountText } from "../cluster/bound-policies.ts";
+import { accountText, boundOf } from "../cluster/bound-policies.ts";
 import { causeOfDelay } from "../cluster/chain.ts";
 import { changeOf } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
@@ -72,11 +72,8 @@ function isSettled(binding: PolicyBinding, account: ServiceAccount): boolean {
 }
 
 /** The policies of the PolicyBinding that the ServiceAccount does not report as bound. */
-function unboundOf(
-  { spec }: PolicyBinding,
-  { status }: Pick<ServiceAccount, "status">,
-): readonly string[] {
-  const { policyIds = [] } = status?.bindings ?? {};
+function unboundOf({ spec }: PolicyBinding, account: ServiceAccount): readonly string[] {
+  const policyIds = boundOf(account, "Declared");
   return spec.policyIds.filter((policyId) => !policyIds.includes(policyId));
 }
 
@@ -90,8 +87,7 @@ async function report(
   cluster: Cluster,
   account: ServiceAccount,
 ): Promise<ExitCode> {
-  const policyIds = account.status?.bindings?.policyIds ?? [];
-  const bound = listed(policyIds) || "no policy";
+  const bound = listed(boundOf(account, "Declared")) || "no policy";
   io.print(`${nameOf(account)} has ${bound} bound`);
   const { policyBindings } = await readUsers(cluster, account.metadata.name);
   const held = policyBindings.filter((binding) => heldBy(binding) !== undefined);

@@ -8,6 +8,7 @@ import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
 import { Failure } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
+import { boundOf } from "../cluster/bound-policies.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { commandAbout } from "../cluster/kinds.ts";
 import { readObject } from "../cluster/read.ts";
@@ -120,13 +121,12 @@ const steps = {
 /** Without the console: the operator's last observations. */
 function judgeStatus(apiKey: ApiKey, account: ServiceAccount | undefined): readonly Finding[] {
   const { bindings, liveKeyIds } = account?.status ?? {};
-  const { policyIds = [], foreignPolicyIds = [] } = bindings ?? {};
   const keyId = apiKey.status?.current?.keyId;
   const isListed = keyId !== undefined && liveKeyIds?.includes(keyId);
   return [
     account === undefined || bindings === undefined
       ? skipped(steps.bindings, "unknown")
-      : judgeBindings(account, [...policyIds, ...foreignPolicyIds], "the operator last read"),
+      : judgeBindings(account, boundOf(account), "the operator last read"),
     skipped(steps.policies, "unknown"),
     isListed
       ? ok(steps.owner, `the operator last read key ${keyId} in the account's list of keys`)

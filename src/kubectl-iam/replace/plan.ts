@@ -7,7 +7,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import { toMicroTime } from "../../util/time.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
-import { isReadable, notReadText } from "../cluster/bound-policies.ts";
+import { boundOf, isReadable, notReadText } from "../cluster/bound-policies.ts";
 import { type Change, changeOf } from "../cluster/change.ts";
 import type { FileObject } from "../cluster/given-objects.ts";
 import { commandAbout, nameOf } from "../cluster/kinds.ts";
@@ -136,7 +136,7 @@ function missingBindings(
     .filter((binding) => !own.some((each) => stands(each, binding)))
     .map((binding) => bindingCopy(binding, nameFor(binding.metadata.name), successor));
   const declared = new Set([...own, ...former].flatMap(({ spec }) => spec.policyIds));
-  const foreign = (account.status?.bindings?.foreignPolicyIds ?? []).filter(
+  const foreign = boundOf(account, "Foreign", "Abandoned").filter(
     (policyId) => !declared.has(policyId),
   );
   if (withoutForeign) return copies;

@@ -10,6 +10,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import {
   accountText,
+  boundOf,
   boundText,
   isGone,
   isReadable,
@@ -170,13 +171,14 @@ function lifeFields(key: ApiKey, { now, secretIsMissing }: Subject): readonly Fi
 function accountFields(account: ServiceAccount, world: World): readonly Field[] {
   const { spec, status } = account;
   const { kind, name } = spec.connectionRef;
-  const { foreignPolicyIds: foreign = [] } = status?.bindings ?? {};
   return [
     field("Connection", toText({ kind, name })),
     field("Account", `${nameOf(account)}${inConsole(account)}`),
     field("TPN", status?.tpn),
     policiesField(account, world),
-    field("Foreign", foreign.length === 0 || isGone(account) ? undefined : foreign.join(", ")),
+    ...(["Foreign", "Abandoned", "Unrevoked"] as const).map((state) =>
+      field(state, (isGone(account) ? "" : boundOf(account, state).join(", ")) || undefined),
+    ),
   ];
 }
 
@@ -203,10 +205,9 @@ function policiesText(account: ServiceAccount, world: World): string {
 
 /** What the status shows of a revocation that is complete. */
 function proofOf({ status }: ServiceAccount): string {
-  const { confirmationTime } = status?.bindings ?? {};
   return status?.saId === undefined
     ? "access is revoked before there is an account"
-    : `access is revoked, confirmed by a read at ${confirmationTime}`;
+    : `access is revoked, confirmed by a read at ${status.bindings?.revocation?.time}`;
 }
 
 function reportOn(account: ServiceAccount): string {
@@ -219,7 +220,7 @@ function reportOn(account: ServiceAccount): string {
 }
 
 function boundByBindings(account: ServiceAccount, world: World): string {
-  const policies = account.status?.bindings?.policyIds ?? [];
+  const policies = boundOf(account, "Declared");
   const by = world.policyBindings
     .filter((binding) => belongsTo(binding, account))
     .filter(({ status }) => status?.appliedPolicyIds?.some((id) => policies.includes(id)))

@@ -1,5 +1,6 @@
 /** A key leaked: its account is replaced while a workload uses the key, on a real API server with a real console. */
 import { afterEach, expect, inject, test } from "vitest";
+import { recordedPolicies } from "../../../src/accounts/recorded-policies.ts";
 import { annotations } from "../../../src/api/meta.ts";
 import { podType } from "../../../src/kube/resource-types.ts";
 import { type Clock, DAY, MINUTE, systemClock } from "../../../src/util/time.ts";
@@ -235,9 +236,9 @@ test("a policy that no PolicyBinding declares stops it, and --with-foreign decla
   await opened();
   const { tpn = "" } = (await world.get("ServiceAccount", "ci-bot")).status ?? {};
   world.iam.world.replaceBindings(tpn, [...POLICIES, "pol-p1-member"]);
-  await world.reconcile("ServiceAccount", "ci-bot", "bound by hand");
-  const { foreignPolicyIds } = (await world.get("ServiceAccount", "ci-bot")).status?.bindings ?? {};
-  expect(foreignPolicyIds).toEqual(["pol-p1-member"]);
+  await world.reconcile("PolicyBinding", "ci-bot", "bound by hand");
+  const { bindings } = (await world.get("ServiceAccount", "ci-bot")).status ?? {};
+  expect(recordedPolicies(bindings, "Foreign")).toEqual(["pol-p1-member"]);
   const stopped = await iam(`${REPLACE} --now`);
   expect(stopped).toMatchObject({ code: 2, output: "" });
   expect(stopped.notes).toContain("that no PolicyBinding declares: pol-p1-member. ");

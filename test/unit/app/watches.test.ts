@@ -144,12 +144,12 @@ describe("who is woken", () => {
     expect(wakes(changed({ state: "active", tpn: "tpn:x" }))).toEqual(keys);
     const ready = { state: "active", conditions: [{ type: "Ready", status: "True" }] };
     expect(wakes(changed(ready))).toEqual(keys);
-    const bindings = { policyIds: ["read"] };
+    const bindings = { policies: [{ policyId: "read", state: "Declared" }] };
     expect(wakes(changed({ ...ready, bindings }))).toEqual(exports);
     spec.access = "Revoked";
     wakes(changed({ ...ready, bindings }));
     // Its own condition reports what is bound while access is revoked.
-    const revoked = wakes(changed({ ...ready, bindings: { policyIds: [] } }));
+    const revoked = wakes(changed({ ...ready, bindings: { policies: [] } }));
     expect(revoked).toContain("ServiceAccount team-a/bot");
   });
 

@@ -232,7 +232,8 @@ test("accounts and bindings are read only if they fit into a status", () => {
       const bound = values(() => readBindings(json, "tpn"));
       const policyIds = bound?.readable ? bound.policyIds : [];
       const { keyIds, saId, tpn, orgId, projectId } = account ?? {};
-      const status = { saId, tpn, orgId, projectId, liveKeyIds: keyIds, bindings: { policyIds } };
+      const policies = policyIds.map((policyId) => ({ policyId, state: "Foreign" }));
+      const status = { saId, tpn, orgId, projectId, liveKeyIds: keyIds, bindings: { policies } };
       expect(serviceAccountKind.status.safeParse(status).success).toBe(true);
       const stored = JSON.parse(Buffer.from(JSON.stringify(status)).toString("utf8"));
       expect(stored).toEqual(JSON.parse(JSON.stringify(status)));

@@ -159,8 +159,8 @@ describe("PolicyBindings", () => {
 });
 
 describe("policies that no PolicyBinding declares", () => {
-  const foreignPolicyIds = ["pol-read", "pol-x"];
-  const old = account("ci", {}, { saId: "sa-1", bindings: { policyCount: 2, foreignPolicyIds } });
+  const policies = ["pol-read", "pol-x"].map((policyId) => ({ policyId, state: "Foreign" }));
+  const old = account("ci", {}, { saId: "sa-1", bindings: { policyCount: 2, policies } });
   const bindings = [read];
 
   test.each([

@@ -256,9 +256,11 @@ describe("the policies of a ServiceAccount", () => {
   const revoked = (status: string, reason: string) => ({
     conditions: [{ type: "AccessRevoked", status, reason, message: "" }],
   });
-  const bound = { bindings: { policyIds: ["pol-a"], policyCount: 1 } };
-  const unreadable = { bindings: { policyIds: [], policyCount: 0, unreadable: true } };
-  const confirmationTime = "2026-01-01T00:00:00Z";
+  const bound = {
+    bindings: { policies: [{ policyId: "pol-a", state: "Declared" }], policyCount: 1 },
+  };
+  const unreadable = { bindings: { policies: [], policyCount: 0, unreadable: true } };
+  const revocation = { evidence: "Read", time: "2026-01-01T00:00:00Z" };
 
   test.each<[string, object, string]>([
     [
@@ -278,7 +280,7 @@ describe("the policies of a ServiceAccount", () => {
     ],
     [
       "that is proven",
-      { bindings: { policyCount: 0, confirmationTime }, ...revoked("True", "AccessRevoked") },
+      { bindings: { policyCount: 0, revocation }, ...revoked("True", "AccessRevoked") },
       "none: access is revoked, confirmed by a read at 2026-01-01T00:00:00Z",
     ],
     [

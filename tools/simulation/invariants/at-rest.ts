@@ -1,5 +1,6 @@
 /** What must hold once faults have stopped and the world has come to rest. */
 
+import { recordedPolicies } from "../../../src/accounts/recorded-policies.ts";
 import { listedKeyIds } from "../../../src/kinds/api-key/rules/status.ts";
 import { isSpelledLike } from "../../../src/util/spelling.ts";
 import { DAY, HOUR, SECOND } from "../../../src/util/time.ts";
@@ -222,12 +223,12 @@ const policiesAreTold: EndCheck = ({ world }) => {
   const { accounts } = world.console.world;
   const wrong = accountsOf(world).map((account) => {
     const { tpn, bindings } = account.status ?? {};
-    const { policyIds, foreignPolicyIds = [], policyCount, unreadable } = bindings ?? {};
-    if (tpn === undefined || policyIds === undefined || unreadable === true) return undefined;
+    const { lastSyncTime, policyCount, unreadable } = bindings ?? {};
+    if (tpn === undefined || lastSyncTime === undefined || unreadable === true) return undefined;
     // Nothing is read of an account that is gone.
     if (!accounts.has(account.status?.saId ?? "")) return undefined;
     const bound = world.console.world.boundTo(tpn);
-    const named = [...policyIds, ...foreignPolicyIds];
+    const named = recordedPolicies(bindings);
     const untold = bound.filter((id) => !named.some((each) => isSpelledLike(each, id)));
     const is = `${placeOf(account)} has ${bound.length} policies`;
     if (untold.length > 0) return `${is}, and its status does not name ${untold.join(", ")}`;

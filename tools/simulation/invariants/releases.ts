@@ -1,4 +1,5 @@
 /** [S11, S20] What may be unbound from an account, and on whose word. */
+import { recordedPolicies } from "../../../src/accounts/recorded-policies.ts";
 import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import { MINUTE } from "../../../src/util/time.ts";
@@ -121,12 +122,12 @@ function wordOf(
   deleted: ReadonlySet<string>,
 ): Word {
   const { metadata, spec } = account;
-  const { unansweredSync, unrevokedPolicyIds = [] } = account.status?.bindings ?? {};
+  const { bindings } = account.status ?? {};
   const wanted = own.flatMap((each) => (isDeleted(each) ? [] : each.spec.policyIds));
   const late = [
     // A call without a response may have bound them late, after they were withdrawn.
-    ...(unansweredSync?.policyIds ?? []),
-    ...unrevokedPolicyIds.filter((id) => deleted.has(id)),
+    ...(bindings?.unansweredSync?.policyIds ?? []),
+    ...recordedPolicies(bindings, "Unrevoked").filter((id) => deleted.has(id)),
   ].filter((id) => !wanted.includes(id));
   const revokes =
     (spec.deletionPolicy ?? (spec.saId === undefined ? "Revoke" : "Retain")) !== "Retain";

@@ -1,4 +1,5 @@
 /** Service accounts: which account is the object's own, what a namespace may have, and what a deletion leaves. */
+import { recordedPolicies } from "../../../src/accounts/recorded-policies.ts";
 import { FINALIZER } from "../../../src/api/meta.ts";
 import {
   apiKeyType,
@@ -333,8 +334,11 @@ export const accountStories: readonly Story[] = [
         createAccount(world, "imported", { saId: theirs.saId, foreignPolicies });
         await world.pass(MINUTE);
         const shown = () =>
-          accountsOf(world.sim).find(({ metadata }) => metadata.name === "imported")?.status
-            ?.bindings?.foreignPolicyIds;
+          recordedPolicies(
+            accountsOf(world.sim).find(({ metadata }) => metadata.name === "imported")?.status
+              ?.bindings,
+            "Foreign",
+          );
         world.expect("what is bound", shown(), [MEMBER]);
         const calls = () =>
           world.sim.journal.calls

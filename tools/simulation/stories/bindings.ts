@@ -1,5 +1,7 @@
 /** Policies: whose they are, what grants allow, and what is never taken away. */
+import { recordedPolicies } from "../../../src/accounts/recorded-policies.ts";
 import { annotations } from "../../../src/api/meta.ts";
+import type { PolicyState } from "../../../src/api/service-account.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
 import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
 import {
@@ -39,6 +41,11 @@ function reasonOf(world: StoryWorld, name = "reader"): string | undefined {
 /** What the account's status says about its policies. */
 function recordOf(world: StoryWorld): Tree {
   return treeAt(treeAt(world.sim.get(serviceAccountType, ACCOUNT) ?? {}, "status"), "bindings");
+}
+
+/** The policies in its record, in these states if any are given. */
+function recorded(world: StoryWorld, ...states: readonly PolicyState[]): readonly string[] {
+  return recordedPolicies(recordOf(world), ...states);
 }
 
 /** A console that stores IDs of policies in upper case. */
@@ -82,9 +89,8 @@ export const bindingStories: readonly Story[] = [
     createBinding(world.sim, "second", [MEMBER]);
     await world.pass(MINUTE);
     world.expect("both are bound", world.bound, [MEMBER, READ]);
-    const { policyIds = [], ...record } = recordOf(world) as { policyIds?: string[] } & Tree;
-    world.expect("both are on record", policyIds.toSorted(), [MEMBER, READ]);
-    world.expect("nothing else is", [record.policyCount, record.foreignPolicyIds], [2, []]);
+    world.expect("both are on record", recorded(world, "Declared").toSorted(), [MEMBER, READ]);
+    world.expect("nothing else is", recorded(world).length, 2);
     world.sim.delete(policyBindingType, "second");
     await world.pass(MINUTE);
     world.expect("one is left", world.bound, [READ]);
@@ -102,8 +108,10 @@ export const bindingStories: readonly Story[] = [
       await world.pass(30 * MINUTE);
       world.expect("nothing is corrected", world.calls("syncBindings"), 1);
       world.expect("it is said still", said(), spelling);
-      const { policyIds, foreignPolicyIds } = recordOf(world);
-      world.expect("on record", [policyIds, foreignPolicyIds], [[READ], [MEMBER.toUpperCase()]]);
+      world.expect("on record", recordOf(world).policies, [
+        { policyId: READ, state: "Declared", consoleSpelling: READ.toUpperCase() },
+        { policyId: MEMBER.toUpperCase(), state: "Foreign" },
+      ]);
       bindInConsole(world, [MEMBER]);
       await world.pass(11 * MINUTE);
       world.expect("a change in the console is corrected", world.bound, [MEMBER, READ]);
@@ -125,7 +133,7 @@ export const bindingStories: readonly Story[] = [
       world.sim.delete(policyBindingType, "reader");
       await world.pass(11 * MINUTE);
       world.expect("its policy is left", world.bound, [MEMBER, READ]);
-      world.expect("and known to be", recordOf(world).abandonedPolicyIds, [READ]);
+      world.expect("and known to be", recorded(world, "Abandoned"), [READ]);
       grant(world, { retainPolicies: false });
       await world.pass(SECOND);
       world.sim.delete(serviceAccountType, ACCOUNT);
@@ -145,7 +153,7 @@ export const bindingStories: readonly Story[] = [
       world.expect("it is Synced", reasonOf(world), "Synced");
       await world.pass(30 * MINUTE);
       world.expect("by one call", world.calls("syncBindings"), 2);
-      world.expect("nothing is foreign", recordOf(world).foreignPolicyIds, []);
+      world.expect("nothing is foreign", recorded(world, "Foreign"), []);
       world.change(policyBindingType, "reader", { policyIds: ["POL-READ", MEMBER] });
       await world.pass(30 * MINUTE);
       world.expect("the console's spelling needs no call", world.calls("syncBindings"), 2);
@@ -632,7 +640,7 @@ export const bindingStories: readonly Story[] = [
     bindInConsole(world, [READ, MEMBER]);
     await world.pass(11 * MINUTE);
     world.expect("it is kept", world.bound, [MEMBER, READ]);
-    world.expect("it is on record", recordOf(world).foreignPolicyIds, [MEMBER]);
+    world.expect("it is on record", recorded(world, "Foreign"), [MEMBER]);
     const told = [...world.events("reader"), ...world.events(ACCOUNT)].join(" ");
     world.expect("an event", told.includes("ForeignPoliciesFound"));
     world.expect("nothing is written", world.calls("syncBindings"), 1);

@@ -244,13 +244,30 @@ export const endingStories: readonly Story[] = [
           readonly bindings?: object;
         };
         world.expect("nothing is left to unbind", Object.keys(bindings ?? {}), [
-          "policyIds",
-          "foreignPolicyIds",
+          "policies",
           "policyCount",
           "lastSyncTime",
         ]);
       },
     ),
+  ),
+  unready(
+    "what an outage may have unbound is bound if it is declared again, though the console does not show it",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      createBinding(world.sim, "second", [MEMBER]);
+      await world.pass(MINUTE);
+      world.fault("syncBindings", { kind: "Reset", when: "AfterCommit" }, 1_000);
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(15 * MINUTE);
+      world.expect("it is gone", world.sim.get(policyBindingType, "reader"), undefined);
+      world.expect("its policy is unbound", world.bound, [MEMBER]);
+      createBinding(world.sim, "again", [READ]);
+      world.cease();
+      await world.pass(15 * MINUTE);
+      world.expect("what is declared is bound", world.bound, [MEMBER, READ]);
+    },
+    { console: { shapes: { bindings: "unreadable" } } },
   ),
   unready("an account is unbound before its object goes", async (world) => {
     await world.begin();

@@ -231,13 +231,17 @@ export const lateBindingStories: readonly Story[] = [
       revoke(world);
       await world.pass(5 * SECOND);
       world.expect("nothing is bound", record(world).policyCount, 0);
-      const confirmed = record(world).confirmationTime;
+      const confirmed = treeAt(record(world), "revocation").time;
       world.expect("confirmed", typeof confirmed, "string");
       await world.pass(50 * MINUTE);
-      world.expect("written once", record(world).confirmationTime, confirmed);
+      world.expect("written once", treeAt(record(world), "revocation").time, confirmed);
       world.change(serviceAccountType, ACCOUNT, { access: "Granted" });
       await world.pass(MINUTE);
-      world.expect("no proof of the next revocation", record(world).confirmationTime, undefined);
+      world.expect(
+        "no proof of the next revocation",
+        treeAt(record(world), "revocation").time,
+        undefined,
+      );
       bindInConsole(world, [MEMBER, READ]);
       revoke(world);
       await world.pass(MINUTE);

@@ -16,6 +16,7 @@ import { toError } from "../../../util/to-error.ts";
 import type { Sync } from "../rules/changes.ts";
 import { type UsableSnapshot, watchedSync } from "../rules/choose.ts";
 import { expectedSync } from "../rules/expected-sync.ts";
+import { bySubmitted } from "../rules/ledger.ts";
 import { listed, without } from "../rules/policy-set.ts";
 import { isRefusal, type Refusal, withRefusals } from "../rules/refusal.ts";
 import { recent } from "../rules/schedule.ts";
@@ -85,7 +86,7 @@ export const syncBindings = defineEffect<
     if (effect === "NotShown") return failAsNotApplied(sync, seen, snapshot, run);
     noteSynced(sync, snapshot, effect, run);
     const shown = seen.readable ? seen.policyIds : [];
-    const answer: Synced = { effect, respelled: [...otherSpellings(shown, ours).keys()] };
+    const answer: Synced = { effect, spellings: bySubmitted(otherSpellings(shown, ours)) };
     const event = toEvent(reason, "SyncBindings", note(sync, answer));
     return { answer, events: [{ object: account, event }] };
   },
@@ -96,7 +97,7 @@ export const syncBindings = defineEffect<
     const { policyIds, why } = expectedSync(snapshot, sync, policies);
     const call = await plannedSync({ tpn, policyIds }, policies, console, run.signal);
     const line = { ...call, message: [call.message, ...why].join(" ") };
-    return { answer: { effect: "Shown", respelled: [] }, line };
+    return { answer: { effect: "Shown", spellings: new Map() }, line };
   },
 });
 
@@ -183,7 +184,7 @@ async function rememberUnanswered(
   remember(snapshot, run, () => ({ unanswered }));
   const stored = account.status?.bindings ?? {};
   const unansweredSync = toStored(unanswered, stored.unansweredSync);
-  const { confirmationTime: _, emptiedTime: __, ...bindings } = stored;
+  const { revocation: _, ...bindings } = stored;
   try {
     await writeBindings(account, { ...bindings, ...shown, unansweredSync }, run);
   } catch (error) {

@@ -31,7 +31,7 @@ export function isToBeAsked(snapshot: UsableSnapshot): boolean {
 
 /** Whether nothing has been read yet of what is bound to an imported account. */
 function isUnknown({ availability: { account }, state }: UsableSnapshot): boolean {
-  return !account.created && account.record.ours === undefined && state.unreadSince === undefined;
+  return !account.created && !account.ledger.isComplete && state.unreadSince === undefined;
 }
 
 /** The end of a run within a pause. Before a deletion is given up, the operator tries once more. */

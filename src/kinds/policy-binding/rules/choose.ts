@@ -1,4 +1,5 @@
 /** The decision from a snapshot. Pure. */
+import { operatorPolicies, recordedPolicies } from "../../../accounts/recorded-policies.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { LiveBindings } from "../../../console/model.ts";
 import { otherSpellings } from "../../../util/spelling.ts";
@@ -7,9 +8,10 @@ import {
   type BindingsDecision,
   type DecisionInput,
   decide,
-  fromRecord,
+  fromLedger,
   isActive,
 } from "./decide.ts";
+import { bySubmitted, recordedSpellings, type Spellings } from "./ledger.ts";
 import { contains, type PolicySet, sameSet, union } from "./policy-set.ts";
 import { contendedUntil } from "./schedule.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
@@ -40,8 +42,8 @@ export interface Choice {
   readonly isDrift: boolean;
   /** The policies bound before a PUT, as far as they are known. */
   readonly before: PolicySet;
-  /** The console's spellings of declared policies, if it spells them in another way. */
-  readonly respelled: PolicySet;
+  /** The console's spellings of declared policies. */
+  readonly spellings: Spellings;
   /** The console is as declared, or will be as declared after the decision is carried out. */
   readonly verified: boolean;
   /** Drift is not corrected before this time. */
@@ -49,14 +51,14 @@ export interface Choice {
 }
 
 /**
- * Decides on the console's answer if this run has one, otherwise on the account's record. IDs of policies are as they
+ * Decides on the console's answer if this run has one, otherwise on the account's ledger. IDs of policies are as they
  * were submitted, whatever the console has made of them.
  */
 export function choose({ availability, bindings, live, state, now }: UsableSnapshot): Choice {
   const { account } = availability;
   const unanswered = watchedSync({ now }, state)?.policyIds ?? [];
   const { isolating } = state;
-  const recorded = { account, bindings, live: fromRecord(account), isolating, unanswered };
+  const recorded = { account, bindings, live: fromLedger(account), isolating, unanswered };
   const unbound = stillBelieved(state.unbound, now);
   const spellings = spellingsIn(live, recorded, unbound);
   const input: DecisionInput =
@@ -80,9 +82,7 @@ export function choose({ availability, bindings, live, state, now }: UsableSnaps
     decision,
     isDrift,
     before: input.live.readable ? input.live.policyIds : expected(input),
-    respelled: live?.readable
-      ? [...spellings].filter(([, id]) => decided.ours.includes(id)).map(([stored]) => stored)
-      : account.record.respelled,
+    spellings: live?.readable ? bySubmitted(spellings) : recordedSpellings(account.ledger),
     verified: live !== undefined && blocked === undefined && (live.readable || sync !== undefined),
     contendedUntil: until,
   };
@@ -95,9 +95,8 @@ function spellingsIn(
   unbound: PolicySet,
 ): ReadonlyMap<string, string> {
   if (!live?.readable) return new Map();
-  const { ours = [], left } = account.record;
   const applied = bindings.map((binding) => binding.applied);
-  const submitted = union(ours, left, account.unrevoked, unanswered, unbound, ...applied);
+  const submitted = union(operatorPolicies(account.ledger), unanswered, unbound, ...applied);
   const declared = union(...bindings.filter(isActive).map(({ policyIds }) => policyIds));
   return otherSpellings(live.policyIds, submitted, declared);
 }
@@ -148,29 +147,28 @@ export function takingPart({ input, decision }: Choice): readonly BindingView[] 
 }
 
 /**
- * Whether the record alone is not enough and the console must be read: something must change, an intent is missing from
- * the record, or something must be revoked.
+ * Whether the ledger alone is not enough and the console must be read: something must change, an intent is missing from
+ * the ledger, or something must be revoked.
  */
 export function mustAsk(recorded: DecisionInput): boolean {
   const { account, bindings } = recorded;
   if (account.withdrawn.length > 0) return true;
-  if (account.accessRevoked && !account.record.revocationSubmitted) return true;
+  if (account.accessRevoked && !account.revocationSubmitted) return true;
   const revoking = bindings.filter(({ stage }) => stage === "Revoking");
-  if (account.record.ours === undefined) {
+  if (!account.ledger.isComplete) {
     const hasBound = revoking.some(({ applied }) => applied.length > 0);
     return bindings.some(isActive) || hasBound;
   }
   const decision = decide(recorded);
   if (decision.sync !== undefined || decision.postponed.size > 0) return true;
   if (revoking.some(({ applied }) => !contains(decision.ours, applied))) return true;
-  // A policy intended before access was revoked may be bound even if it is not in the record.
+  // A policy intended before access was revoked may be bound even if it is not in the ledger.
   if (account.accessRevoked) return bindings.some(({ applied }) => applied.length > 0);
-  return !sameSet(decision.ours, account.record.ours);
+  return !sameSet(decision.ours, recordedPolicies(account.ledger, "Declared"));
 }
 
 function expected({ account, bindings }: DecisionInput): PolicySet {
-  const { ours = [], foreign } = account.record;
-  return union(ours, foreign, ...bindings.map(({ applied }) => applied));
+  return union(recordedPolicies(account.ledger), ...bindings.map(({ applied }) => applied));
 }
 
 function contended(

@@ -1,4 +1,5 @@
 /** Which policies the console should have for one account, and whether a PUT is needed. Pure. */
+import { recordedPolicies } from "../../../accounts/recorded-policies.ts";
 import type { LiveBindings } from "../../../console/model.ts";
 import { common, contains, type PolicySet, sameSet, union, without } from "./policy-set.ts";
 import type { BindingView, BoundAccount, Problem } from "./views.ts";
@@ -21,7 +22,6 @@ export interface BindingsDecision {
   readonly bound: PolicySet;
   /** The policies in `bound` that PolicyBindings account for. */
   readonly ours: PolicySet;
-  readonly foreign: PolicySet;
   /** Policies bound again by a call without a usable response after they were withdrawn; they are unbound. */
   readonly reappeared: PolicySet;
   /** The bound policies of each live PolicyBinding, by uid. */
@@ -32,7 +32,7 @@ export interface BindingsDecision {
   readonly blocked: Problem | undefined;
 }
 
-/** The maximum number of policies in a status; every bound policy must be in the record. */
+/** The maximum number of policies in a status; every bound policy must be in the ledger. */
 export const MAX_POLICIES = 1_000;
 
 export function decide(input: DecisionInput): BindingsDecision {
@@ -83,33 +83,30 @@ function reappearedOf(
   known: PolicySet,
   wanted: PolicySet,
 ): PolicySet {
-  const { ours = [], foreign } = account.record;
   const declared = account.accessRevoked ? [] : wanted;
-  return without(common(known, unanswered), ours, foreign, declared);
+  return without(common(known, unanswered), recordedPolicies(account.ledger), declared);
 }
 
-/** The record in the form of a console answer, for a run without a call. */
-export function fromRecord({ record }: BoundAccount): LiveBindings {
-  return { readable: true, policyIds: union(record.ours ?? [], record.foreign) };
+/** The ledger in the form of a console answer, for a run without a call. */
+export function fromLedger({ ledger }: BoundAccount): LiveBindings {
+  return { readable: true, policyIds: recordedPolicies(ledger) };
 }
 
 /**
- * The bound policies, as far as this run can rely on them; `undefined` if they are unknown. The record replaces an
+ * The bound policies, as far as this run can rely on them; `undefined` if they are unknown. The ledger replaces an
  * unreadable answer if this cannot unbind a foreign policy that must stay: for an account created by the operator, or
  * if foreign policies are removed anyway.
  */
 function knownLive({ account, bindings, live }: DecisionInput): PolicySet | undefined {
   if (live.readable) return [...new Set(live.policyIds)];
-  const { created, foreignPolicies, accessRevoked, record } = account;
+  const { created, foreignPolicies, accessRevoked, ledger } = account;
   if (!created && foreignPolicies === "Keep" && !accessRevoked) return undefined;
-  const intended = intendedOf(account, bindings);
-  return union(record.ours ?? [], record.foreign, intended);
+  return union(recordedPolicies(ledger), intendedOf(bindings));
 }
 
-/** Policies that an earlier call may have bound: intents, and what a deleted PolicyBinding could not unbind. */
-function intendedOf(account: BoundAccount, bindings: readonly BindingView[]): PolicySet {
-  const unrevoked = common(account.unrevoked, account.withdrawn);
-  return union(...bindings.map(({ applied }) => applied), unrevoked);
+/** Policies that an earlier call may have bound, even if it was not recorded. */
+function intendedOf(bindings: readonly BindingView[]): PolicySet {
+  return union(...bindings.map(({ applied }) => applied));
 }
 
 function isDifferent(
@@ -120,12 +117,14 @@ function isDifferent(
   if (live.readable) return !sameSet(known, target);
   // Without a readable answer, only another call ensures that these policies are unbound.
   if (!contains(target, unanswered)) return true;
-  const { record, accessRevoked } = account;
-  if (accessRevoked && !record.revocationSubmitted) return true;
-  if (record.ours === undefined) return target.length > 0;
-  // An intent missing from the record may or may not have reached the console.
-  const intended = intendedOf(account, bindings);
-  return !sameSet(union(record.ours, record.foreign), target) || !contains(target, intended);
+  const { ledger, accessRevoked, revocationSubmitted } = account;
+  if (accessRevoked && !revocationSubmitted) return true;
+  if (!ledger.isComplete) return target.length > 0;
+  // A policy that was still to be unbound may be unbound: that is not certain before a PolicyBinding declares it again.
+  const declared = union(...bindings.filter(isActive).map(({ policyIds }) => policyIds));
+  if (common(declared, recordedPolicies(ledger, "Unrevoked")).length > 0) return true;
+  // An intent missing from the ledger may or may not have reached the console.
+  return !sameSet(recordedPolicies(ledger), target) || !contains(target, intendedOf(bindings));
 }
 
 /** Active objects with policies that are not bound yet, oldest first. */
@@ -176,9 +175,8 @@ function mayBeEmptied({ account, bindings }: DecisionInput): boolean {
 function settled(
   shares: ReadonlyMap<string, PolicySet>,
   bound: PolicySet,
-): Pick<BindingsDecision, "shares" | "bound" | "ours" | "foreign"> {
-  const ours = common(bound, [...shares.values()].flat());
-  return { shares, bound, ours, foreign: without(bound, ours) };
+): Pick<BindingsDecision, "shares" | "bound" | "ours"> {
+  return { shares, bound, ours: common(bound, [...shares.values()].flat()) };
 }
 
 function emptied(shares: ReadonlyMap<string, PolicySet>): ReadonlyMap<string, PolicySet> {
@@ -195,9 +193,8 @@ function leaveAlone(
   );
   return {
     sync: undefined,
-    bound: known.length > 0 ? known : union(account.record.ours ?? [], account.record.foreign),
-    ours: account.record.ours ?? [],
-    foreign: account.record.foreign,
+    bound: known.length > 0 ? known : recordedPolicies(account.ledger),
+    ours: recordedPolicies(account.ledger, "Declared"),
     reappeared: [],
     shares,
     postponed: new Set(),

@@ -2,10 +2,10 @@
 import type { Readiness } from "../../../api/conditions.ts";
 import { SUSPENDED } from "../../../reconciler/rules/obstacle.ts";
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
-import { isSpelledLike } from "../../../util/spelling.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { declaredBy, describeBound, isAsDeclared } from "./bound-text.ts";
 import { type Choice, choose, isUnread, isUsable, watchedSync } from "./choose.ts";
+import type { Spellings } from "./ledger.ts";
 import { common, listed, type PolicySet } from "./policy-set.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
 import { describeUnanswered } from "./unanswered-sync.ts";
@@ -89,7 +89,7 @@ function restrictedReadiness(
 }
 
 function decided(
-  { input, decision, respelled }: Choice,
+  { input, decision, spellings }: Choice,
   { uid, policyIds, retainRefused }: BindingView,
   snapshot: BindingsSnapshot,
 ): Readiness {
@@ -113,13 +113,13 @@ function decided(
         "The console refused a change of the account's policies; the operator tries its PolicyBindings one by one.",
     };
   const retain = retainRefused ? RETAIN_REFUSED : "";
-  const spelling = describeSpelling(policyIds, synced?.respelled ?? respelled);
+  const spelling = describeSpelling(policyIds, synced?.spellings ?? spellings);
   return allBound(policyIds, unread, `${spelling}${watched}${retain}`);
 }
 
 /** A console that spells IDs in another way compares them in its own way too: users look for them there. */
-function describeSpelling(policyIds: PolicySet, respelled: PolicySet): string {
-  const own = respelled.filter((stored) => policyIds.some((id) => isSpelledLike(id, stored)));
+function describeSpelling(policyIds: PolicySet, spellings: Spellings): string {
+  const own = policyIds.flatMap((id) => spellings.get(id) ?? []);
   return own.length === 0 ? "" : ` The console stores another spelling: ${listed(own)}.`;
 }
 

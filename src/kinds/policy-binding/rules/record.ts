@@ -1,18 +1,22 @@
 /** `status.bindings` of the ServiceAccount after a run (S11). Pure. */
 import { isDeepStrictEqual } from "node:util";
+import { recordedPolicies } from "../../../accounts/recorded-policies.ts";
 import { isRevocationSubmitted } from "../../../accounts/revocation-proof.ts";
 import { toEvent } from "../../../api/events.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { EventOf } from "../../../reconciler/rules/report.ts";
 import { MINUTE, toIso8601 } from "../../../util/time.ts";
 import { type Choice, hasSay, isUnread, type UsableSnapshot, watchedSync } from "./choose.ts";
-import { MAX_POLICIES } from "./decide.ts";
-import { common, listed, type PolicySet, union, without } from "./policy-set.ts";
+import { nextPolicies } from "./ledger.ts";
+import { listed, type PolicySet, without } from "./policy-set.ts";
 import { overdue } from "./release.ts";
 import { isStale } from "./schedule.ts";
 import type { BindingsStatus } from "./snapshot.ts";
 import { toStored } from "./unanswered-sync.ts";
 import type { UsableAccount } from "./views.ts";
+
+/** The maximum number of policies in a record: as many as can be bound, and as many that are still to be unbound. */
+const MAX_RECORDED = 2_000;
 
 export interface NewRecord {
   readonly account: ServiceAccount;
@@ -30,16 +34,18 @@ export function recordOf(snapshot: UsableSnapshot, choice: Choice): NewRecord | 
   if (bindings === undefined) return undefined;
   const events = [
     ...withdrawalEvents(account, availability),
-    ...foreignEvents(account, foundForeign(choice)),
+    ...foreignEvents(account, foundForeign(choice, bindings)),
   ];
   return { account, bindings, events };
 }
 
 /** The record with policies that are still to be unbound when their PolicyBindings are gone. */
-export function withUnrevoked(account: ServiceAccount, policyIds: PolicySet): NewRecord {
-  const { bindings: stored = {} } = account.status ?? {};
-  const unrevoked = union(stored.unrevokedPolicyIds ?? [], policyIds).slice(0, MAX_POLICIES);
-  return { account, bindings: { ...stored, unrevokedPolicyIds: unrevoked }, events: [] };
+export function recordUnrevoked(account: ServiceAccount, policyIds: PolicySet): NewRecord {
+  const { bindings: stored } = account.status ?? {};
+  const others = (stored?.policies ?? []).filter(({ policyId }) => !policyIds.includes(policyId));
+  const unrevoked = policyIds.map((policyId) => ({ policyId, state: "Unrevoked" }) as const);
+  const policies = [...unrevoked, ...others].slice(0, MAX_RECORDED);
+  return { account, bindings: { ...stored, policies }, events: [] };
 }
 
 /** One event when the policies of a namespace without a grant get a time at which they are unbound. */
@@ -61,96 +67,72 @@ function foreignEvents(account: ServiceAccount, policyIds: PolicySet): readonly 
 }
 
 /** Foreign policies that the stored record does not contain. */
-function foundForeign({ input, decision, verified }: Choice): PolicySet {
-  const { record: known, foreignPolicies } = input.account;
-  if (!verified || foreignPolicies === "Remove" || known.ours === undefined) return [];
-  return without(decision.foreign, known.foreign);
+function foundForeign({ input, verified }: Choice, next: BindingsStatus): PolicySet {
+  const { ledger, foreignPolicies } = input.account;
+  if (!verified || foreignPolicies === "Remove" || !ledger.isComplete) return [];
+  return without(recordedPolicies(next, "Foreign"), recordedPolicies(ledger, "Foreign"));
 }
 
-/** Policies that this run added to `unrevokedPolicyIds` stay there until the next run. */
 function statusOf(snapshot: UsableSnapshot, choice: Choice): BindingsStatus | undefined {
-  const { account, availability, now, state, synced, unrevoked: added = [] } = snapshot;
+  const { account, availability, now, state } = snapshot;
   const { decision, verified } = choice;
   const stored: BindingsStatus = account.status?.bindings ?? {};
-  const {
-    unansweredSync,
-    abandonedPolicyIds,
-    unrevokedPolicyIds,
-    ungrantedTime: _,
-    ...most
-  } = stored;
-  const { respelledPolicyIds: _____, ...rest } = most;
-  const { confirmationTime: __, emptiedTime: ___, unreadable: ____, ...known } = rest;
-  const { notAppliedTime: ______, ...settled } = known;
-  const { ours, foreign, bound, blocked } = decision;
-  const old = blocked === undefined && verified ? settled : known;
-  const isKnown = blocked === undefined && (verified || old.policyIds !== undefined);
-  const watched = watchedSync(snapshot, state);
   const { withdrawal } = availability.restriction ?? {};
-  const isPending = withdrawal !== undefined && (!withdrawal.isOver || blocked !== undefined);
-  const left = isKnown
-    ? common(foreign, union(old.policyIds ?? [], abandonedPolicyIds ?? []))
-    : (abandonedPolicyIds ?? []);
-  const unrevoked = isKnown
-    ? common(bound, overdue(availability.account, snapshot.bindings))
-    : (unrevokedPolicyIds ?? []);
-  const next: BindingsStatus = {
-    ...old,
-    ...(isKnown
-      ? {
-          policyIds: [...ours],
-          foreignPolicyIds: foreign.slice(0, MAX_POLICIES),
-          policyCount: bound.length,
-        }
-      : {}),
-    ...(watched === undefined ? {} : { unansweredSync: toStored(watched, unansweredSync) }),
-    ...policyList("respelledPolicyIds", synced?.respelled ?? choice.respelled),
-    ...policyList("abandonedPolicyIds", left),
-    ...policyList("unrevokedPolicyIds", union(unrevoked, added)),
-    ...((isKnown ? isUnread(snapshot) : stored.unreadable) ? { unreadable: true } : {}),
-    ...(isPending ? { ungrantedTime: toIso8601(withdrawal.since) } : {}),
-    ...(availability.account.accessRevoked ? revocationProof(snapshot, choice) : {}),
-  };
+  const isPending =
+    withdrawal !== undefined && (!withdrawal.isOver || decision.blocked !== undefined);
+  const watched = watchedSync(snapshot, state);
+  const next = present({
+    ...boundPolicies(snapshot, choice),
+    lastSyncTime: stored.lastSyncTime,
+    notAppliedTime: verified ? undefined : stored.notAppliedTime,
+    ungrantedTime: isPending ? toIso8601(withdrawal.since) : undefined,
+    unansweredSync: watched && toStored(watched, stored.unansweredSync),
+    revocation: availability.account.accessRevoked ? revocationOf(snapshot, choice) : undefined,
+  });
   const changed = !isDeepStrictEqual(next, stored);
-  if (verified && (changed || isStale(old.lastSyncTime, now)))
+  if (verified && (changed || isStale(stored.lastSyncTime, now)))
     return { ...next, lastSyncTime: toIso8601(now) };
   return changed ? next : undefined;
 }
 
-/** A field of the record; absent if the list is empty. */
-function policyList(
-  field: "abandonedPolicyIds" | "respelledPolicyIds" | "unrevokedPolicyIds",
-  policyIds: PolicySet,
-): Pick<BindingsStatus, typeof field> {
-  return policyIds.length === 0 ? {} : { [field]: policyIds.slice(0, MAX_POLICIES) };
-}
-
-/** A record from before access was revoked proves nothing: policies can be bound outside the operator. */
-function revocationProof(
-  snapshot: UsableSnapshot,
-  choice: Choice,
-): Pick<BindingsStatus, "emptiedTime" | "confirmationTime"> {
-  const isEmptied = choice.decision.sync !== undefined;
-  const emptiedTime = isEmptied
-    ? toIso8601(snapshot.now)
-    : snapshot.account.status?.bindings?.emptiedTime;
-  const confirmationTime = confirmationOf(snapshot, choice);
+/** Which policies are bound; as stored, unless this run knows better. */
+function boundPolicies(snapshot: UsableSnapshot, choice: Choice): BindingsStatus {
+  const { account, availability, bindings, synced } = snapshot;
+  const { decision, verified } = choice;
+  const { ledger } = availability.account;
+  if (decision.blocked !== undefined || !(verified || ledger.isComplete)) {
+    const { policies, policyCount, unreadable } = account.status?.bindings ?? {};
+    return { policies, policyCount, unreadable };
+  }
   return {
-    ...(emptiedTime === undefined ? {} : { emptiedTime }),
-    ...(confirmationTime === undefined ? {} : { confirmationTime }),
+    policies: nextPolicies(
+      ledger,
+      decision,
+      overdue(availability.account, bindings),
+      synced?.spellings ?? choice.spellings,
+    ),
+    policyCount: decision.bound.length,
+    unreadable: isUnread(snapshot) || undefined,
   };
 }
 
-/**
- * When a read confirmed that revoked access is revoked: the time of the first such read, updated once a minute while
- * the operator watches for an unanswered call.
- */
-function confirmationOf(snapshot: UsableSnapshot, { input, decision }: Choice): string | undefined {
+/** The evidence that revoked access is revoked: of this run if it has any. */
+function revocationOf(
+  snapshot: UsableSnapshot,
+  { input, decision }: Choice,
+): BindingsStatus["revocation"] {
   const { account, live, now, state, synced } = snapshot;
-  if (decision.sync !== undefined) return synced?.effect === "Shown" ? toIso8601(now) : undefined;
-  const before = account.status?.bindings?.confirmationTime;
+  const time = toIso8601(now);
+  if (decision.sync !== undefined)
+    return { evidence: synced?.effect === "Shown" ? "Read" : "AcceptedCall", time };
+  const before = account.status?.bindings?.revocation;
   if (live === undefined || !input.live.readable) return before;
-  const watched = watchedSync(snapshot, state);
-  const isDue = before === undefined || (watched !== undefined && isStale(before, now, MINUTE));
-  return isDue ? toIso8601(now) : before;
+  const isDue =
+    before?.evidence !== "Read" ||
+    (watchedSync(snapshot, state) !== undefined && isStale(before.time, now, MINUTE));
+  return isDue ? { evidence: "Read", time } : before;
+}
+
+function present(status: BindingsStatus): BindingsStatus {
+  return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
 }

@@ -1,4 +1,5 @@
 /** Which deleted PolicyBindings lose their finalizer, and why. Pure. */
+import { recordedPolicies } from "../../../accounts/recorded-policies.ts";
 import { cleanupDeadline } from "../../../reconciler/rules/cleanup.ts";
 import { type PolicySet, union, without } from "./policy-set.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
@@ -24,9 +25,14 @@ export function lateRevocations(snapshot: BindingsSnapshot): readonly BindingVie
 }
 
 /** The recorded policies that are still to be unbound: no PolicyBinding declares or retains them. */
-export function overdue({ unrevoked }: BoundAccount, bindings: readonly BindingView[]): PolicySet {
+export function overdue({ ledger }: BoundAccount, bindings: readonly BindingView[]): PolicySet {
+  return withoutKept(recordedPolicies(ledger, "Unrevoked"), bindings);
+}
+
+/** The policies that no PolicyBinding declares or retains. */
+export function withoutKept(policyIds: PolicySet, bindings: readonly BindingView[]): PolicySet {
   const kept = bindings.filter(({ stage }) => stage !== "Revoking");
-  return without(unrevoked, ...kept.map(({ policyIds, applied }) => union(policyIds, applied)));
+  return without(policyIds, ...kept.map((each) => union(each.policyIds, each.applied)));
 }
 
 /** Milliseconds until the next object waiting for its revocation is released without it. */

@@ -50,8 +50,8 @@ function hasToUnbind(snapshot: BindingsSnapshot): boolean {
   if (snapshot.bindings.some(({ stage }) => stage === "Revoking")) return true;
   if (!isUsable(snapshot)) return false;
   const { input, decision, before } = choose(snapshot);
-  const { accessRevoked, record, withdrawn } = input.account;
-  const isRevoking = accessRevoked && !record.revocationSubmitted;
+  const { accessRevoked, revocationSubmitted, withdrawn } = input.account;
+  const isRevoking = accessRevoked && !revocationSubmitted;
   return isRevoking || withdrawn.length > 0 || !contains(decision.bound, before);
 }
 

@@ -2,6 +2,7 @@
  * What the operator may do for an account: everything, nothing, or only unbind withdrawn policies. Neither suspension
  * nor a waiting deletion nor a lost grant prevents a withdrawal. Pure.
  */
+import { operatorPolicies } from "../../../accounts/recorded-policies.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import { type AgreedTime, certainTime, correctedTime, msUntil } from "../../../util/agreed-time.ts";
 import { parseInstant } from "../../../util/time.ts";
@@ -67,16 +68,8 @@ function withdrawnOf(
   return grant?.withdrawsPolicies === true ? notIn(grant, boundByUs(account, bindings)) : [];
 }
 
-function boundByUs(
-  { record, unrevoked }: BoundAccount,
-  bindings: readonly BindingView[],
-): PolicySet {
-  return union(
-    record.ours ?? [],
-    record.left,
-    unrevoked,
-    ...bindings.map(({ applied }) => applied),
-  );
+function boundByUs({ ledger }: BoundAccount, bindings: readonly BindingView[]): PolicySet {
+  return union(operatorPolicies(ledger), ...bindings.map(({ applied }) => applied));
 }
 
 /**

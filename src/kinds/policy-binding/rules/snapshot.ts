@@ -7,7 +7,7 @@ import type { Effects, Ended } from "../../../reconciler/effects.ts";
 import type { KindTypes, ReadContext, RunContext } from "../../../reconciler/run-context.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { AccountRef } from "../account-store.ts";
-import type { PolicySet } from "./policy-set.ts";
+import type { Spellings } from "./ledger.ts";
 import type { AccountBindingsState } from "./state.ts";
 import type { AccountAvailability, BindingView, UnavailableAccount } from "./views.ts";
 
@@ -46,15 +46,13 @@ export interface BindingsSnapshot {
   readonly state: AccountBindingsState | undefined;
   /** Absent before this run has called syncBindings. */
   readonly synced?: Synced;
-  /** The policies that this run recorded as still to be unbound. */
-  readonly unrevoked?: PolicySet;
 }
 
 /** What a read after syncBindings showed. */
 export interface Synced {
   readonly effect: Exclude<Effect, "NotShown">;
-  /** The console's spellings of declared policies, if it spells them in another way. */
-  readonly respelled: PolicySet;
+  /** The console's spellings of declared policies. */
+  readonly spellings: Spellings;
 }
 
 /** Why the finalizer of a PolicyBinding is removed. */

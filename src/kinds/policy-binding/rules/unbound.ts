@@ -2,6 +2,7 @@
  * A list may come from a replica that is behind. A policy that the operator has just unbound would look like a foreign
  * policy in that list, and the next PUT would bind it again. Pure.
  */
+import { recordedPolicies } from "../../../accounts/recorded-policies.ts";
 import type { LiveBindings } from "../../../console/model.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
 import type { DecisionInput } from "./decide.ts";
@@ -42,8 +43,8 @@ export function withoutUnbound(
 ): LiveBindings {
   if (!live.readable || unbound.length === 0) return live;
   if (account.accessRevoked || account.foreignPolicies === "Remove") return live;
-  const { ours = [], foreign } = account.record;
   const declared = bindings.flatMap(({ policyIds, applied }) => [...policyIds, ...applied]);
-  const hidden = without(unbound, ours, foreign, account.withdrawn, unanswered, declared);
+  const { ledger, withdrawn } = account;
+  const hidden = without(unbound, recordedPolicies(ledger), withdrawn, unanswered, declared);
   return { ...live, policyIds: without(live.policyIds, hidden) };
 }

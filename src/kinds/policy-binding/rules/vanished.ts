@@ -2,6 +2,7 @@
  * F30: if an answer lacks recorded foreign policies, the operator reads the bindings again before it believes the
  * answer. Otherwise the next PUT would unbind the policies missing from a partial answer. Pure.
  */
+import { recordedPolicies } from "../../../accounts/recorded-policies.ts";
 import type { LiveBindings } from "../../../console/model.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
 import type { UsableSnapshot } from "./choose.ts";
@@ -31,10 +32,10 @@ export function isConfirmed({ availability, live, state, now }: UsableSnapshot):
 }
 
 function missingFrom(
-  { foreignPolicies, accessRevoked, record }: BoundAccount,
+  { foreignPolicies, accessRevoked, ledger }: BoundAccount,
   live: LiveBindings,
 ): PolicySet {
   return live.readable && foreignPolicies === "Keep" && !accessRevoked
-    ? without(record.foreign, live.policyIds)
+    ? without(recordedPolicies(ledger, "Foreign", "Abandoned"), live.policyIds)
     : [];
 }

@@ -16,6 +16,7 @@ import { blockedSince } from "../../../reconciler/rules/cleanup.ts";
 import { requestToken } from "../../../reconciler/rules/request.ts";
 import { nearText } from "../../../util/near-text.ts";
 import type { Instant } from "../../../util/time.ts";
+import { type Ledger, readLedger } from "./ledger.ts";
 import { common, listed, type PolicySet, without } from "./policy-set.ts";
 
 /** Why the operator cannot do something; a person must change an object. */
@@ -29,19 +30,6 @@ export interface SpecProblem extends Problem {
   readonly advice: string;
 }
 
-/** `status.bindings` of a ServiceAccount: how the last finished sync left the console. */
-interface BindingsRecord {
-  /** `undefined` if no sync has finished yet, or the record is lost. */
-  readonly ours: PolicySet | undefined;
-  readonly foreign: PolicySet;
-  /** The foreign policies that a deleted PolicyBinding has left bound. */
-  readonly left: PolicySet;
-  /** The console's spellings of policies in `ours`, if it spells them in another way. */
-  readonly respelled: PolicySet;
-  /** Whether the console accepted an empty list since access was revoked, or a read showed that no policy is bound. */
-  readonly revocationSubmitted: boolean;
-}
-
 export interface BoundAccount {
   readonly uid: string;
   readonly tpn: string;
@@ -52,9 +40,10 @@ export interface BoundAccount {
   readonly accessRevoked: boolean;
   /** The other cluster that the account's description names. */
   readonly describedCluster: string | undefined;
-  readonly record: BindingsRecord;
-  /** The policies of deleted PolicyBindings whose revocation was given up. */
-  readonly unrevoked: PolicySet;
+  /** The bound policies, as the last finished sync left them. */
+  readonly ledger: Ledger;
+  /** Whether the console accepted an empty list since access was revoked, or a read showed that no policy is bound. */
+  readonly revocationSubmitted: boolean;
   /** Policies that are unbound: they are no longer granted, or their PolicyBinding is gone. */
   readonly withdrawn: PolicySet;
 }
@@ -194,14 +183,8 @@ function toBound(
     foreignPolicies: spec.foreignPolicies,
     accessRevoked: spec.access === "Revoked",
     describedCluster: status.describedCluster,
-    record: {
-      ours: bindings?.policyIds,
-      foreign: bindings?.foreignPolicyIds ?? [],
-      left: bindings?.abandonedPolicyIds ?? [],
-      respelled: bindings?.respelledPolicyIds ?? [],
-      revocationSubmitted: isRevocationSubmitted(bindings),
-    },
-    unrevoked: bindings?.unrevokedPolicyIds ?? [],
+    ledger: readLedger(bindings),
+    revocationSubmitted: isRevocationSubmitted(bindings),
     withdrawn: [],
   };
 }
@@ -222,7 +205,7 @@ function waiting(message: string): UnavailableAccount {
 export type PolicyGrant = Pick<Rights, "policyIds" | "withdrawsPolicies">;
 
 interface BindingContext {
-  /** Policies bound by PolicyBindings, according to the account's record. */
+  /** Policies bound by PolicyBindings, according to the account's ledger. */
   readonly recorded: PolicySet;
   /** `undefined` while the grant is unknown. */
   readonly grant: PolicyGrant | undefined;

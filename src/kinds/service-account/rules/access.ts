@@ -36,21 +36,21 @@ function revocationOf({
 }: Pick<AccountSnapshot, "spec" | "object">): Revocation | undefined {
   if (spec.access !== "Revoked") return undefined;
   const { bindings } = object.status ?? {};
-  const { policyCount, emptiedTime, confirmationTime, notAppliedTime } = bindings ?? {};
+  const { policyCount, revocation, notAppliedTime } = bindings ?? {};
   const watched = watchedCall(bindings);
   if (isRevocationProven(bindings))
     return {
       type: TYPE,
       status: "True",
       reason: "AccessRevoked",
-      message: `Access is revoked, confirmed by a read${at(confirmationTime)}.${watched} ${HOW_TO_RESTORE}`,
+      message: `Access is revoked, confirmed by a read${at(revocation?.time)}.${watched} ${HOW_TO_RESTORE}`,
     };
   if (policyCount === 0 && isRevocationSubmitted(bindings))
     return {
       type: TYPE,
       status: "Unknown",
       reason: "SyncUnconfirmed",
-      message: `The console accepted an empty list of policies${at(emptiedTime)}. Its answer about the bound policies cannot be read: whether policies are still bound is unknown. Check it in the console.${watched} ${HOW_TO_RESTORE}`,
+      message: `The console accepted an empty list of policies${at(revocation?.time)}. Its answer about the bound policies cannot be read: whether policies are still bound is unknown. Check it in the console.${watched} ${HOW_TO_RESTORE}`,
     };
   const bound =
     policyCount === undefined || policyCount === 0

@@ -1,4 +1,5 @@
 /** Which policies a deletion unbinds, by the deletion policy and the rights of the namespace. Pure. */
+import { operatorPolicies, recordedPolicies } from "../../../accounts/recorded-policies.ts";
 import { WATCH_MS } from "../../../accounts/sync-watch.ts";
 import { CLOCK_TOLERANCE_MS } from "../../../util/agreed-time.ts";
 import { type Instant, parseInstant } from "../../../util/time.ts";
@@ -17,17 +18,15 @@ export function leavesOthers(snapshot: AccountSnapshot): boolean {
 /** Policies that a deletion must unbind if it leaves the others. */
 export function toUnbind(snapshot: AccountSnapshot, now: Instant): readonly string[] {
   const late = lateSync(snapshot, now)?.policyIds ?? [];
-  const { policyIds = [], abandonedPolicyIds = [] } = snapshot.object.status?.bindings ?? {};
-  const kept = retainsPolicies(snapshot) ? [...policyIds, ...abandonedPolicyIds] : [];
+  const { bindings } = snapshot.object.status ?? {};
+  const kept = retainsPolicies(snapshot) ? recordedPolicies(bindings, "Declared", "Abandoned") : [];
   return [...new Set([...boundByOperator(snapshot), ...late])].filter((id) => !kept.includes(id));
 }
 
 /** Policies that the operator bound and that the deletion must unbind. */
 export function boundByOperator(snapshot: AccountSnapshot): readonly string[] {
   if (retainsPolicies(snapshot)) return [];
-  const bindings = snapshot.object.status?.bindings ?? {};
-  const { policyIds = [], abandonedPolicyIds = [], unrevokedPolicyIds = [] } = bindings;
-  return [...new Set([...policyIds, ...abandonedPolicyIds, ...unrevokedPolicyIds])];
+  return operatorPolicies(snapshot.object.status?.bindings);
 }
 
 /** Whether the policy is Retain and the grant allows retaining policies. */

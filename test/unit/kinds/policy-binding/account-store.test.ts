@@ -43,7 +43,7 @@ test("what this controller reports wakes nobody", () => {
   kube.put(serviceAccountType, { ...at("ci-bot"), spec: {}, status: { tpn: "t" } });
   kube.put(policyBindingType, binding(["p1"]));
   woken.length = 0;
-  const bindings = { policyIds: ["p1"] };
+  const bindings = { policyCount: 1 };
   kube.put(policyBindingType, binding(["p1"], { appliedPolicyIds: ["p1"] }));
   kube.put(serviceAccountType, { ...at("ci-bot"), spec: {}, status: { tpn: "t", bindings } });
   expect(woken).toEqual([]);
@@ -58,7 +58,7 @@ test("an account without bindings wakes nobody", () => {
 
 test.each([
   ["suspended", { access: "Revoked" }, {}],
-  ["with bindings on record", {}, { tpn: "t", bindings: { policyIds: ["p1"] } }],
+  ["with bindings on record", {}, { tpn: "t", bindings: { policyCount: 1 } }],
 ])("an account %s is there without a PolicyBinding", (_, spec, status) => {
   const { kube, store, woken } = watched();
   kube.put(serviceAccountType, { ...at("ci-bot"), spec, status });

@@ -1,15 +1,17 @@
 /** Views as sentences, for the pure tests. */
 import { FINALIZER } from "../../../../src/api/meta.ts";
 import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
-import type { ServiceAccount } from "../../../../src/api/service-account.ts";
+import type { PolicyState, ServiceAccount } from "../../../../src/api/service-account.ts";
 import { toRef } from "../../../../src/kinds/policy-binding/account-store.ts";
 import type { DecisionInput } from "../../../../src/kinds/policy-binding/rules/decide.ts";
+import type { LedgerPolicy } from "../../../../src/kinds/policy-binding/rules/ledger.ts";
 import type { BindingsSnapshot } from "../../../../src/kinds/policy-binding/rules/snapshot.ts";
 import { stateOf } from "../../../../src/kinds/policy-binding/rules/state.ts";
 import type {
   BindingView,
   BoundAccount,
 } from "../../../../src/kinds/policy-binding/rules/views.ts";
+import { toIso8601 } from "../../../../src/util/time.ts";
 
 export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
   return {
@@ -20,15 +22,20 @@ export function account(fields: Partial<BoundAccount> = {}): BoundAccount {
     foreignPolicies: "Keep",
     accessRevoked: false,
     describedCluster: undefined,
-    record: { ours: undefined, foreign: [], left: [], respelled: [], revocationSubmitted: false },
-    unrevoked: [],
+    ledger: { isComplete: false, policies: [] },
+    revocationSubmitted: false,
     withdrawn: [],
     ...fields,
   };
 }
 
-export function recorded(ours: readonly string[], foreign: readonly string[] = []) {
-  return { record: { ours, foreign, left: [], respelled: [], revocationSubmitted: true } };
+export function inState(state: PolicyState, ids: readonly string[]): LedgerPolicy[] {
+  return ids.map((policyId) => ({ policyId, state }));
+}
+
+export function recorded(declared: readonly string[], foreign: readonly string[] = []) {
+  const policies = [...inState("Declared", declared), ...inState("Foreign", foreign)];
+  return { ledger: { isComplete: true, policies }, revocationSubmitted: true };
 }
 
 export function binding(
@@ -117,15 +124,12 @@ export function snapshot(
   bindings: readonly BindingView[],
   fields: Partial<BindingsSnapshot> = {},
 ): BindingsSnapshot {
-  const { ours, foreign } = who.record;
-  const record = {
-    policyIds: ours,
-    foreignPolicyIds: foreign,
-    policyCount: (ours?.length ?? 0) + foreign.length,
-  };
+  const { isComplete, policies } = who.ledger;
+  const lastSyncTime = toIso8601(NOW);
+  const record = { policies, policyCount: policies.length, lastSyncTime };
   const serviceAccount = {
     metadata: { namespace: "team-a", name: "ci-bot", uid: who.uid, resourceVersion: "1" },
-    status: ours === undefined ? {} : { bindings: record },
+    status: isComplete ? { bindings: record } : {},
   } as unknown as ServiceAccount;
   return {
     object: toRef({ namespace: "team-a", name: "ci-bot" }),

@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { recordedPolicies } from "../../../../src/accounts/recorded-policies.ts";
 import { mustAsk } from "../../../../src/kinds/policy-binding/rules/choose.ts";
 import { type DecisionInput, decide } from "../../../../src/kinds/policy-binding/rules/decide.ts";
+import { nextPolicies } from "../../../../src/kinds/policy-binding/rules/ledger.ts";
 import type { BindingView } from "../../../../src/kinds/policy-binding/rules/views.ts";
 import { account, binding, input, refusing } from "./builders.ts";
 
@@ -23,20 +25,19 @@ const bindings: fc.Arbitrary<readonly BindingView[]> = fc
       return binding(`b${index}`, may, { ...rest, ...refusing(refused) });
     }),
   );
-const record = fc.record({
-  ours: fc.option(ids, { nil: undefined }),
-  foreign: ids,
-  left: fc.constant([]),
-  respelled: fc.constant([]),
-  revocationSubmitted: fc.boolean(),
-});
+const states = ["Declared", "Foreign", "Abandoned", "Unrevoked"] as const;
+const policies = ids.chain((list) =>
+  fc.tuple(
+    ...list.map((policyId) => fc.constantFrom(...states).map((state) => ({ policyId, state }))),
+  ),
+);
 const who = fc
   .record({
     created: fc.boolean(),
     foreignPolicies: fc.constantFrom("Keep" as const, "Remove" as const),
     accessRevoked: fc.boolean(),
-    record,
-    unrevoked: fc.oneof(fc.constant([]), ids),
+    ledger: fc.record({ isComplete: fc.boolean(), policies }),
+    revocationSubmitted: fc.boolean(),
     withdrawn: fc.oneof(fc.constant([]), ids),
   })
   .map(account);
@@ -48,7 +49,7 @@ const check = (property: (given: DecisionInput) => void) =>
   fc.assert(fc.property(anything, property), { numRuns: 3_000 });
 
 function after(given: DecisionInput, bound: readonly string[]): DecisionInput {
-  const { ours, foreign, shares } = decide(given);
+  const { bound: all, ours, shares } = decide(given);
   const withdrawn: readonly string[] = [];
   return {
     ...given,
@@ -56,12 +57,11 @@ function after(given: DecisionInput, bound: readonly string[]): DecisionInput {
     account: {
       ...given.account,
       withdrawn,
-      record: {
-        ...given.account.record,
-        ours,
-        foreign,
-        revocationSubmitted: given.account.accessRevoked,
+      ledger: {
+        isComplete: true,
+        policies: nextPolicies(given.account.ledger, { bound: all, ours }, [], new Map()),
       },
+      revocationSubmitted: given.account.accessRevoked,
     },
     bindings: given.bindings
       .filter(({ stage }) => stage === "Live")
@@ -76,9 +76,7 @@ describe("for any bindings, record and answer", () => {
       const { account: one, live, bindings: list } = given;
       if (sync === undefined || one.accessRevoked || one.foreignPolicies === "Remove") return;
       const owned = new Set([...one.withdrawn, ...list.flatMap(({ applied }) => applied)]);
-      const known = live.readable
-        ? live.policyIds
-        : [...(one.record.ours ?? []), ...one.record.foreign];
+      const known = live.readable ? live.policyIds : recordedPolicies(one.ledger);
       expect(known.filter((id) => !owned.has(id) && !sync.includes(id))).toEqual([]);
     });
   });

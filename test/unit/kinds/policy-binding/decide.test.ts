@@ -7,7 +7,7 @@ const kept = account();
 const removing = account({ foreignPolicies: "Remove" });
 const imported = account({ created: false });
 const closed = account({ accessRevoked: true });
-const closedLater = { ...closed, record: { ...recorded([]).record, revocationSubmitted: false } };
+const closedLater = { ...closed, ...recorded([]), revocationSubmitted: false };
 const removingWithdrawn = account({ foreignPolicies: "Remove", withdrawn: ["p1"] });
 const withdrawing = (...ids: string[]) => account({ withdrawn: ids });
 const having = (...ids: string[]) => account(recorded(ids));

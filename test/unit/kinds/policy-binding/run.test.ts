@@ -13,7 +13,7 @@ import { reconcileBindings } from "../../../../src/kinds/policy-binding/run.ts";
 import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
 import { DAY, HOUR, MINUTE, toIso8601 } from "../../../../src/util/time.ts";
 import { playRun } from "../play-run.ts";
-import { account, bindingOf, NOW, recorded, snapshot, stored } from "./builders.ts";
+import { account, bindingOf, inState, NOW, recorded, snapshot, stored } from "./builders.ts";
 
 const nothing = { readable: true, policyIds: [] } as const;
 const refusal = new IamError("InvalidArgument", "no", { operation: "syncBindings", sent: true });
@@ -71,14 +71,20 @@ const inASecond = { kind: "Waiting", afterMs: 1_000 };
 const sync = { kind: "SyncBindings", policyIds: ["p1"], reason: "PoliciesSynced", isDrift: false };
 const correct = { ...sync, reason: "DriftCorrected", isDrift: true };
 const intent = (policyIds: string[]) => ({ kind: "WriteIntent", uid: "0-uid", policyIds });
-const record = { kind: "RecordBindings", bindings: { policyIds: ["p1"], policyCount: 1 } };
+const record = {
+  kind: "RecordBindings",
+  bindings: { policies: inState("Declared", ["p1"]), policyCount: 1 },
+};
 const release = (because: string) => ({ kind: "RemoveFinalizer", uid: "0-uid", because });
 const attribute = { kind: "AttributeRefusal", suspects: [bindingOf("p1, on record: ")] };
-const unrevoked = { kind: "RecordBindings", bindings: { unrevokedPolicyIds: ["p1"] } };
-const shown = { SyncBindings: { effect: "Shown", respelled: [] } };
+const unrevoked = { kind: "RecordBindings", bindings: { policies: inState("Unrevoked", ["p1"]) } };
+const shown = { SyncBindings: { effect: "Shown", spellings: new Map() } };
 const corrected = withState({ corrections: [1, 2, 3, 4, 5].map((ago) => NOW - ago * MINUTE) });
 const foreignAgain = { source: "Server", live: { readable: true, policyIds: ["f"] } } as const;
 const revokedBefore = account({ ...recorded([]), accessRevoked: true });
+const owing = account({
+  ledger: { isComplete: true, policies: inState("Unrevoked", ["p1"]) },
+});
 const vanished = withState({ vanished: { ids: ["f"], since: NOW - 5_000 } });
 
 test("after five corrections, the message names the cluster that the account's description names", () => {
@@ -147,14 +153,23 @@ test.each<Case>([
   [
     "a retained object",
     seen(kept, ["p1 releasing"], bound),
-    ["RecordBindings", release("Retained"), "Settled"],
+    [
+      { kind: "RecordBindings", bindings: { policies: inState("Abandoned", ["p1"]) } },
+      release("Retained"),
+      "Settled",
+    ],
   ],
   ["a retained object in the caches", seen(kept, ["p1", "p1 releasing"]), ["ReadObjects"]],
   ["a late revocation, untried", seen(kept, ["p1 revoking"], {}, late), ["ListBindings"]],
   [
     "a late revocation that has failed",
     seen(kept, ["p1 revoking"], failed, late),
-    [unrevoked, release("GaveUp"), "ListBindings"],
+    [unrevoked, release("GaveUp"), { kind: "Waiting", afterMs: 1 }],
+  ],
+  [
+    "a late revocation of a policy that another object declares",
+    seen(kept, ["p1 revoking", "p1"], failed, late),
+    [release("GaveUp"), { kind: "Waiting", afterMs: 1 }],
   ],
   ["a failure in time", seen(kept, ["p1 revoking"], failed, NOW), ["ListBindings"]],
   [
@@ -166,6 +181,26 @@ test.each<Case>([
     "foreign policies that two answers lack",
     seen(withForeign, ["p1"], { live: bound.live, ...vanished }),
     ["RecordBindings"],
+  ],
+  [
+    "a policy that is still to be unbound",
+    seen({ ...owing, withdrawn: ["p1"] }, [], { ...bound }),
+    [
+      { kind: "SyncBindings", policyIds: [] },
+      { kind: "RecordBindings", bindings: { policies: [], policyCount: 0 } },
+      "Settled",
+    ],
+    shown,
+  ],
+  [
+    "a policy that was to be unbound and is declared again",
+    seen(owing, ["p1"], bound),
+    [{ kind: "RecordBindings", bindings: { policies: inState("Declared", ["p1"]) } }, "Settled"],
+  ],
+  [
+    "the same, if the console does not show it",
+    seen(owing, ["p1"], unreadable),
+    [{ kind: "SyncBindings", policyIds: ["p1"] }],
   ],
   [
     "no account, and nothing bound",

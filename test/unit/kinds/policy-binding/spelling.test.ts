@@ -25,7 +25,12 @@ test.each<[string, BindingsSnapshot, object]>([
     read("P1 F", ["p1"]),
     {
       kind: "RecordBindings",
-      bindings: { policyIds: ["p1"], foreignPolicyIds: ["F"], respelledPolicyIds: ["P1"] },
+      bindings: {
+        policies: [
+          { policyId: "p1", state: "Declared", consoleSpelling: "P1" },
+          { policyId: "F", state: "Foreign" },
+        ],
+      },
     },
   ],
   [
@@ -47,7 +52,7 @@ test("the console's spelling is declared without a call", () => {
   expect(choose(read("P1", ["P1, on record: p1"])).decision).toMatchObject({
     sync: undefined,
     bound: ["P1"],
-    foreign: [],
+    ours: ["P1"],
   });
 });
 
@@ -55,12 +60,15 @@ test("a policy that was just unbound is not foreign in a list that is behind", (
   const { state } = read("", []);
   const unbound = { policyIds: ["p2"], time: NOW };
   const behind = read("P1 P2", ["p1"], { state: { ...state, unbound } });
-  expect(choose(behind).decision).toMatchObject({ bound: ["p1"], foreign: [] });
+  expect(choose(behind).decision).toMatchObject({ bound: ["p1"], ours: ["p1"] });
 });
 
 test.each([
   ["of this run", read("P1", ["p1"])],
-  ["after a call", read("", ["p1"], { synced: { effect: "Shown", respelled: ["P1"] } })],
+  [
+    "after a call",
+    read("", ["p1"], { synced: { effect: "Shown", spellings: new Map([["p1", "P1"]]) } }),
+  ],
 ])("the condition has the spelling of the last read, %s", (_, given) => {
   const { objects } = report(given, { kind: "Settled" }, undefined);
   expect(objects[0]?.readiness).toMatchObject({

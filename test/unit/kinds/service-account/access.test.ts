@@ -11,7 +11,9 @@ const revoked = (bindings: object | undefined, access: "Granted" | "Revoked" = "
 const DAY = "2026-01-01T00:00:00Z";
 const REVOKING = "RevokingAccess";
 const REVOKED = "AccessRevoked";
-const unanswered = { confirmationTime: "x", unansweredSync: { time: DAY, policyIds: ["p"] } };
+const read = { evidence: "Read", time: DAY } as const;
+const accepted = { evidence: "AcceptedCall", time: DAY } as const;
+const unanswered = { revocation: read, unansweredSync: { time: DAY, policyIds: ["p"] } };
 
 test.each([
   ["nothing was read yet", undefined, REVOKING, "Access is being revoked. Set"],
@@ -23,14 +25,14 @@ test.each([
   ],
   [
     "policies are bound although the console accepted an empty list",
-    { policyCount: 2, emptiedTime: DAY },
+    { policyCount: 2, revocation: accepted },
     REVOKING,
     "Policies that were bound when last read: 2.",
   ],
   ["none was bound before", { lastSyncTime: DAY }, REVOKING, "Access is being revoked. Set"],
   [
     "the console accepted an empty list and does not show the policies",
-    { emptiedTime: DAY, unreadable: true },
+    { revocation: accepted, unreadable: true },
     "SyncUnconfirmed",
     `accepted an empty list of policies at ${DAY}. Its answer about the bound policies cannot be read`,
   ],
@@ -46,7 +48,7 @@ test.each([
     REVOKING,
     "intervals until 2026-01-01T00:10:00Z",
   ],
-  ["a read has confirmed it", { confirmationTime: DAY }, REVOKED, `confirmed by a read at ${DAY}`],
+  ["a read has confirmed it", { revocation: read }, REVOKED, `confirmed by a read at ${DAY}`],
   ["a call may still take effect", unanswered, REVOKED, "intervals until 2026-01-01T00:10:00Z"],
 ])("a revoked account stays Ready and says so: %s", (_, bindings, reason, message) => {
   const snapshot = revoked(bindings && { policyCount: 0, ...bindings });

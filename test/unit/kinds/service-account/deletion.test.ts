@@ -141,7 +141,14 @@ describe("policies that the namespace has no right to leave bound", () => {
     ...deleted,
     status: {
       saId: "sa-1",
-      bindings: { policyIds: ["p1"], abandonedPolicyIds: ["p2"], unrevokedPolicyIds: ["p3"] },
+      bindings: {
+        policies: [
+          { policyId: "p1", state: "Declared" as const },
+          { policyId: "p2", state: "Abandoned" as const },
+          { policyId: "p3", state: "Unrevoked" as const },
+          { policyId: "p4", state: "Foreign" as const },
+        ],
+      },
     },
   };
   const granted = (changes: object) => ({
@@ -211,8 +218,10 @@ describe("a syncBindings call that may still take effect", () => {
   const seenAt = (ms: number, given: Given = {}, deletedAgo = MINUTE): Given => {
     const policyIds = ["pol-late", "pol-kept", "pol-abandoned"];
     const bindings = {
-      policyIds: ["pol-kept"],
-      abandonedPolicyIds: ["pol-abandoned"],
+      policies: [
+        { policyId: "pol-kept", state: "Declared" as const },
+        { policyId: "pol-abandoned", state: "Abandoned" as const },
+      ],
       unansweredSync: { time: toIso8601(NOW - ms), policyIds },
     };
     const deletionTimestamp = toIso8601(NOW - deletedAgo);

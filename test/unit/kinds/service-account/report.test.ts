@@ -137,7 +137,7 @@ test.each<[string, string | undefined]>([
 
 test.each([
   ["Revoked", {}, true],
-  ["Revoked", { confirmationTime: now }, false],
+  ["Revoked", { revocation: { evidence: "Read" as const, time: now } }, false],
   ["Granted", {}, false],
 ])("a run for access %s with %j is urgent: %s", (access, bindings, isUrgent) => {
   const object = serviceAccount({ status: { bindings } });
