@@ -88,6 +88,33 @@ export const endingStories: readonly Story[] = [
     for (const keyId of keys) world.expect(`${keyId} is named`, told.includes(keyId));
     world.expect("the Secret is gone", world.sim.get(secretType, "ci"), undefined);
   }),
+  withCalls(
+    "a deleted ApiKey does not say that a key stays valid that it has deleted",
+    async (world) => {
+      await world.begin({ connection: { extraCalls: { deleteKey: extraCalls.deleteKey } } });
+      const [keyId = ""] = world.live;
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(15 * MINUTE);
+      world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
+      world.expect("the key was deleted", world.live, []);
+      const told = world.events("ci").join("\n");
+      world.expect("nothing is said to stay", told.includes("KeysNotRevoked"), false);
+      world.expect("the key is named", told.includes(keyId));
+    },
+  ),
+  withCalls(
+    "a deleted ApiKey names the key that the console has refused to delete",
+    async (world) => {
+      await world.begin({ connection: { extraCalls: { deleteKey: extraCalls.deleteKey } } });
+      const [keyId = ""] = world.live;
+      world.fault("deleteKey", refused(422), 10_000);
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(25 * MINUTE);
+      world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
+      const told = world.events("ci").find((each) => each.startsWith("KeysNotRevoked")) ?? "";
+      world.expect("it is named", told.includes(keyId));
+    },
+  ),
   unready("a deleted ApiKey names no key of an account that is gone", async (world) => {
     await world.begin();
     world.happens({ kind: "EndAccounts", how: "Delete" });

@@ -9,7 +9,6 @@ import type { IssuedPair } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { isOfGoneAccount } from "./accounts.ts";
-import { mayWork } from "./listed-keys.ts";
 import { type KeyToEnd, keyToEnd } from "./maintenance.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 import { listedKeyIds } from "./status.ts";
@@ -57,7 +56,10 @@ function keysOf({ status: { current, superseded } }: ApiKeySnapshot) {
     : [...superseded, { ...current, state: "Live" as const, answeredCall: undefined }];
 }
 
-/** Allows removal of the finalizer. The event names the keys that stay valid in the console. */
+/**
+ * Allows removal of the finalizer. The event names the keys that stay valid in the console. A key for which the console
+ * has answered a call with success is not among them, even if no read has confirmed its end.
+ */
 export function release(snapshot: ApiKeySnapshot, at: ClockReading): Released {
   const ids = liveKeyIds(snapshot, certainTime(at));
   const note = `Keys that stay valid until they expire: ${ids.join(", ")}.`;
@@ -67,9 +69,9 @@ export function release(snapshot: ApiKeySnapshot, at: ClockReading): Released {
 
 function liveKeyIds(snapshot: ApiKeySnapshot, now: Instant): readonly string[] {
   const { superseded, orphaned } = snapshot.status;
-  const ended = superseded.filter((key) => !mayWork(key)).map(({ keyId }) => keyId);
+  const ended = superseded.filter(({ state }) => state !== "Live").map(({ keyId }) => keyId);
   const alive = [
-    ...keysOf(snapshot).filter(mayWork),
+    ...keysOf(snapshot).filter(({ state }) => state === "Live"),
     ...orphaned.filter(({ keyId }) => keyId === undefined || !ended.includes(keyId)),
   ].filter((key) => now < key.expirationTime && !isOfGoneAccount(key, snapshot));
   return [...new Set(alive.map(({ keyId }) => keyId ?? "a key of unknown id"))];
