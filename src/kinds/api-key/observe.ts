@@ -148,7 +148,7 @@ async function observeSecrets(
   const listed = self.deletingSince === undefined ? listedSecrets(run, keys, known) : undefined;
   if (listed !== undefined) return listed;
   const [target, staging] = await settleAll([
-    readSecret(run, self, spec, "target", run.signal),
+    readSecret(run, self, spec, "target", run.signal, known.status.current?.keyId),
     readSecret(run, self, spec, "staging", run.signal),
   ]);
   return { target, staging };

@@ -15,9 +15,10 @@ export async function readSecret(
   spec: ApiKeySpec,
   role: SecretRole,
   signal: AbortSignal,
+  knownKeyId?: string,
 ): Promise<SecretView> {
   const key = secretKeyOf(owner, spec, role);
-  return viewSecret(await kube.get(secretType, key, { signal }), owner, spec, role);
+  return viewSecret(await kube.get(secretType, key, { signal }), owner, spec, role, knownKeyId);
 }
 
 export function secretKeyOf(

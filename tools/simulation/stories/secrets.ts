@@ -203,6 +203,20 @@ const edits: readonly Story[] = [
     world.expect("all is as it was", after, before);
     world.expect("no key was issued", world.issued, 1);
   }),
+  story(
+    "an edited key ID of the Secret's annotations is repaired, and costs no key",
+    async (world) => {
+      await world.begin();
+      const before = [metadataOf(world).annotations, world.secret(), world.key().status?.current];
+      for (const keyId of ["sak_other", null]) {
+        world.sim.meddle(() => world.annotate(secretType, "ci", { [annotations.keyId]: keyId }));
+        await world.pass(15 * MINUTE);
+        const after = [metadataOf(world).annotations, world.secret(), world.key().status?.current];
+        world.expect(`all is as it was after ${keyId}`, after, before);
+      }
+      world.expect("no key was issued", world.issued, 1);
+    },
+  ),
   story("a torn pair is replaced", async (world) => {
     await world.begin();
     world.happens({ kind: "EditSecret", how: "TearPair" });

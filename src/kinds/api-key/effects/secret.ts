@@ -32,8 +32,9 @@ import { about, accountOfPair, concluding, keyEffect, remembering, writeStatus }
 export const readTarget = keyEffect<void>({
   kind: "ReadTarget",
   read: async (_, snapshot, run) => {
-    const { self, spec } = snapshot;
-    const target = await readSecret(run, self, spec, "target", run.signal);
+    const { self, spec, status } = snapshot;
+    const { keyId } = status.current ?? {};
+    const target = await readSecret(run, self, spec, "target", run.signal, keyId);
     return { answer: { ...snapshot, target } };
   },
 });

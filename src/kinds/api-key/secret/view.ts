@@ -59,12 +59,16 @@ interface OwnSecret {
   readonly secret: Secret;
 }
 
-/** Classifies a stored Secret. */
+/**
+ * Classifies a stored Secret. If the annotation with the key ID was edited, the pair is still proven if its hash fits to
+ * `knownKeyId`.
+ */
 export function viewSecret(
   secret: Secret | undefined,
   owner: SecretOwner,
   spec: ApiKeySpec,
   role: SecretRole,
+  knownKeyId?: string,
 ): SecretView {
   if (secret === undefined) return { kind: "Absent" };
   const { uid = "", resourceVersion = "" } = secret.metadata;
@@ -75,7 +79,14 @@ export function viewSecret(
     return { kind: "Foreign", ...foreign, hasConsent, holder, uid, resourceVersion, secret };
   }
   const pairs = readBackPairs(secret, decoded(secret));
-  return { kind: "Ours", uid, resourceVersion, ...pairs, secret };
+  const pair = pairs.pair ?? (knownKeyId === undefined ? undefined : pairOfId(knownKeyId, secret));
+  return { kind: "Ours", uid, resourceVersion, ...pairs, pair, secret };
+}
+
+function pairOfId(keyId: string, secret: Secret): IssuedPair | undefined {
+  const notes = { ...secret.metadata.annotations, [annotations.keyId]: keyId };
+  const noted = { ...secret, metadata: { ...secret.metadata, annotations: notes } };
+  return readBackPairs(noted, decoded(secret)).pair;
 }
 
 /** The intact pair in a Secret of the ApiKey; `undefined` if there is none. */

@@ -7,7 +7,7 @@ import type { IssuedPair } from "../../../../src/kinds/api-key/secret/pair.ts";
 import { targetPatch } from "../../../../src/kinds/api-key/secret/patch.ts";
 import { stagingSecret, targetSecret } from "../../../../src/kinds/api-key/secret/render.ts";
 import { matchTemplate } from "../../../../src/kinds/api-key/secret/template.ts";
-import { viewSecret } from "../../../../src/kinds/api-key/secret/view.ts";
+import { pairIn, viewSecret } from "../../../../src/kinds/api-key/secret/view.ts";
 import type { Secret } from "../../../../src/resources/resource-types.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
 import { effort } from "../../../setup/effort.ts";
@@ -266,3 +266,13 @@ test.each(["constructor", "toString", "hasOwnProperty"])(
     expect(targetPatch(seen, wanted, owner)).toMatchObject({ data: { [name]: null } });
   },
 );
+
+test("a pair is proven by its hash although its key ID was edited, but only for the known key", () => {
+  const secret = stored(written());
+  const notes = { ...secret.metadata.annotations, [annotations.keyId]: "sak_edited" };
+  const edited = { ...secret, metadata: { ...secret.metadata, annotations: notes } };
+  const pairWith = (keyId?: string) => pairIn(viewSecret(edited, owner, spec, "target", keyId));
+  expect(pairWith()).toBeUndefined();
+  expect(pairWith("sak_2")).toBeUndefined();
+  expect(pairWith("sak_1")).toEqual(pair(1));
+});
