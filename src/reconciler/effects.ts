@@ -5,10 +5,11 @@
  * An effect makes the snapshot before it stale: what changes it returns the new one, and the run keeps no other. That
  * is also how the run learns of the finalizer that an effect has needed.
  */
+
+import type { PlannedCall } from "../api/plan.ts";
 import type { End, Failing } from "./rules/outcome.ts";
 import type { EventOf } from "./rules/report.ts";
 import type { KindTypes, Progress, ReadContext, RunContext } from "./run-context.ts";
-import type { MaybePromise, Planned } from "./steps.ts";
 
 /** A run, or a part of it, and what it returns. */
 export type Effects<K extends KindTypes, Result> = Generator<Effect<K>, Result, unknown>;
@@ -54,6 +55,15 @@ interface Change<K extends KindTypes, Snapshot = K["Snapshot"], Input = unknown,
   readonly isMinor?: boolean;
 }
 
+/** The answer that a plan assumes, and the line of the plan. */
+export interface Planned<Answer> {
+  readonly answer: Answer;
+  /** Absent if the effect changes only objects of the operator's own kinds. */
+  readonly line?: PlannedCall | undefined;
+}
+
+type MaybePromise<T> = T | Promise<T>;
+
 /** An answer, with what the driver does about it before the run goes on. */
 export interface Answered<K extends KindTypes, Answer = unknown> {
   readonly answer: Answer;
@@ -67,6 +77,6 @@ export function defineEffect<K extends KindTypes, Snapshot extends K["Snapshot"]
   does: Read<K, Snapshot, Input, Answer> | Change<K, Snapshot, Input, Answer>,
 ) {
   return function* (snapshot: Snapshot, input: Input): Effects<K, Answer> {
-    return (yield { does, input, known: { snapshot, done: undefined } }) as Answer;
+    return (yield { does, input, known: { snapshot } }) as Answer;
   };
 }

@@ -8,12 +8,11 @@ import type { ResourceType } from "../kube/resource.ts";
 import type { ClockReading, ReadNow } from "./clock-reading.ts";
 import type { Data } from "./data.ts";
 import type { Effects, Ended } from "./effects.ts";
-import type { Failing, Outcome, Released, Settled, Waiting } from "./rules/outcome.ts";
+import type { Outcome } from "./rules/outcome.ts";
 import type { KindCondition, Report } from "./rules/report.ts";
 import type { KindTypes, Progress, ReadContext } from "./run-context.ts";
-import type { Steps } from "./steps.ts";
 
-export interface CommonDefinition<K extends KindTypes> {
+export interface KindDefinition<K extends KindTypes> {
   readonly type: ResourceType<K["Object"]>;
 
   /**
@@ -31,6 +30,15 @@ export interface CommonDefinition<K extends KindTypes> {
     spec: K["Spec"],
     run: ReadContext<K>,
   ): Promise<K["Snapshot"] & Data<K["Snapshot"]>>;
+
+  /** Pure but for the time: the effects of a run, from what `observe` has read to its end. */
+  run(snapshot: K["Snapshot"], readNow: ReadNow): Effects<K, Ended<K>>;
+
+  /**
+   * The same for an object that is being deleted and has the operator's finalizer. It ends as `Released` when nothing
+   * is left to do. Absent for a kind that needs no cleanup: its objects get no finalizer.
+   */
+  runOfDeletion?(snapshot: K["Snapshot"], readNow: ReadNow): Effects<K, Ended<K>>;
 
   /** Pure. Computes status, conditions and events from one value, both after a success and after a failure. */
   report(
@@ -58,38 +66,3 @@ export interface CommonDefinition<K extends KindTypes> {
   /** Deletes the kind's other data about the object. Called when the object was deleted or its spec is invalid. */
   forget?(key: { readonly namespace: string; readonly name: string }): void;
 }
-
-/** A kind whose run is a generator. */
-export interface RunDefinition<K extends KindTypes> extends CommonDefinition<K> {
-  /** Pure but for the time: the effects of a run, from what `observe` has read to its end. */
-  run(snapshot: K["Snapshot"], readNow: ReadNow): Effects<K, Ended<K>>;
-
-  /**
-   * The same for an object that is being deleted and has the operator's finalizer. It ends as `Released` when nothing
-   * is left to do. Absent for a kind that needs no cleanup: its objects get no finalizer.
-   */
-  runOfDeletion?(snapshot: K["Snapshot"], readNow: ReadNow): Effects<K, Ended<K>>;
-}
-
-/** A kind whose rules name one action at a time. */
-export interface KindDefinition<K extends KindTypes> extends CommonDefinition<K> {
-  /** The initial value of every run. */
-  readonly start: K["Done"];
-
-  /** Pure. The next action, or why there is none. */
-  next(progress: Progress<K>, at: ClockReading): K["Action"] | Waiting | Settled | Failing;
-
-  /**
-   * Pure. The same for an object that is being deleted and has the operator's finalizer. The last answer is `Released`.
-   * Absent for a kind that needs no cleanup: its objects get no finalizer.
-   */
-  nextOfDeletion?(
-    progress: Progress<K>,
-    at: ClockReading,
-  ): K["Action"] | Waiting | Settled | Released | Failing;
-
-  /** What each action does. */
-  readonly steps: Steps<K>;
-}
-
-export type AnyKind<K extends KindTypes> = RunDefinition<K> | KindDefinition<K>;

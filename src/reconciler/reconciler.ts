@@ -8,7 +8,7 @@ import { agreedClock } from "../util/agreed-time.ts";
 import { readClock } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
 import { hasFinalizer, removeFinalizer } from "./finalizers.ts";
-import type { AnyKind } from "./kind-definition.ts";
+import type { KindDefinition } from "./kind-definition.ts";
 import { makePlan } from "./plan/make-plan.ts";
 import { type PlannedObject, planObject } from "./plan/plan-object.ts";
 import { ProcessState } from "./process-state.ts";
@@ -18,7 +18,7 @@ import { rejectSpec, reportFailure, reportOutcome, writeStatusNow } from "./repo
 import { isFailing, isReleased, PartialFailure } from "./rules/outcome.ts";
 import { plannedOutcome } from "./rules/plan-only.ts";
 import type { DryRun, KindTypes, Progress, RunContext } from "./run-context.ts";
-import { effectsOf, performEffect, runEffects, startOf } from "./run-effects.ts";
+import { effectsOf, performEffect, runEffects } from "./run-effects.ts";
 import { RunSessions } from "./run-sessions.ts";
 import { LOOK_MS, UnansweredStatuses } from "./unanswered-statuses.ts";
 
@@ -51,7 +51,7 @@ export interface KindReconciler<K extends KindTypes> {
  * Assumption: no two runs over the same object at the same time.
  */
 export function createReconciler<K extends KindTypes>(
-  kind: AnyKind<K>,
+  kind: KindDefinition<K>,
   context: Context,
   states = new ProcessState<K["State"]>(context.memory),
 ): KindReconciler<K> {
@@ -106,7 +106,7 @@ interface ReconcilerContext<K extends KindTypes> extends Context {
 }
 
 function createRunContext<K extends KindTypes>(
-  kind: AnyKind<K>,
+  kind: KindDefinition<K>,
   { states, released, ...context }: ReconcilerContext<K>,
   object: K["Object"],
   { signal, reportSignal = signal, isRequested }: RunRequest,
@@ -143,7 +143,7 @@ function dryRunOf(kube: KubeClient, signal: AbortSignal): DryRun {
 
 /** One run over a complete object that may need work. */
 async function reconcileObject<K extends KindTypes>(
-  kind: AnyKind<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   run: RunContext<K>,
 ): Promise<Result> {
@@ -162,7 +162,7 @@ function nothingCleanedUp(message: string): OperatorEvent {
 }
 
 async function isPlannedOnly<K extends KindTypes>(
-  kind: AnyKind<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   run: RunContext<K>,
 ): Promise<boolean> {
@@ -171,22 +171,21 @@ async function isPlannedOnly<K extends KindTypes>(
 }
 
 /** Whether the object is being deleted and the operator has nothing left to do for it. */
-function isOver<K extends KindTypes>(kind: AnyKind<K>, object: K["Object"]): boolean {
+function isOver<K extends KindTypes>(kind: KindDefinition<K>, object: K["Object"]): boolean {
   const isDeleting = object.metadata.deletionTimestamp !== undefined;
-  const cleansUp = "run" in kind ? kind.runOfDeletion : kind.nextOfDeletion;
-  return isDeleting && !(cleansUp !== undefined && hasFinalizer(object));
+  return isDeleting && !(kind.runOfDeletion !== undefined && hasFinalizer(object));
 }
 
 /** One run over an object whose spec is valid. */
 async function runKind<K extends KindTypes>(
-  kind: AnyKind<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,
 ): Promise<Result> {
   let known: Progress<K> | undefined;
   try {
-    known = startOf(kind, await kind.observe(object, spec, run));
+    known = { snapshot: await kind.observe(object, spec, run) };
     const effects = effectsOf(kind, known, spec, () => readClock(run));
     const { progress, end } = await runEffects(effects, (effect) => {
       known = effect.known;
@@ -204,7 +203,7 @@ async function runKind<K extends KindTypes>(
 
 /** Goes on only until nothing is unsaved, with the actions that a suspended object may perform. */
 async function saveKind<K extends KindTypes>(
-  kind: AnyKind<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,
@@ -212,14 +211,14 @@ async function saveKind<K extends KindTypes>(
   const isSaved = () => kind.mustSave?.(object) !== true;
   if (isSaved()) return;
   const suspended = { ...spec, suspend: true };
-  const start = startOf(kind, await kind.observe(object, suspended, run));
+  const start = { snapshot: await kind.observe(object, suspended, run) };
   const effects = effectsOf(kind, start, suspended, () => readClock(run));
   await runEffects(effects, (effect) => performEffect(effect, run), isSaved);
 }
 
 /** One run that only plans. Unsaved data is written first. */
 async function planKind<K extends KindTypes>(
-  kind: AnyKind<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,
@@ -238,7 +237,7 @@ async function planKind<K extends KindTypes>(
 
 /** Removes the finalizer first and then records the events: the object may be deleted at once. */
 async function release<K extends KindTypes>(
-  kind: AnyKind<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   events: readonly OperatorEvent[],
   run: RunContext<K>,

@@ -7,7 +7,7 @@ import { RunTimedOut } from "../util/run-timed-out.ts";
 import { toError } from "../util/to-error.ts";
 import { readClock } from "./clock-reading.ts";
 import { StatusWriteFailed, UrgentFailure } from "./errors.ts";
-import type { CommonDefinition } from "./kind-definition.ts";
+import type { KindDefinition } from "./kind-definition.ts";
 import { publish, publishEvents, publishStatus } from "./publish.ts";
 import { errorPolicy } from "./rules/error-policy.ts";
 import { failureReadiness, timedOutReadiness } from "./rules/failure.ts";
@@ -20,7 +20,7 @@ const SETTLED: Settled = { kind: "Settled" };
 
 /** Reports the outcome of a run that did not reject; for a run that only planned, with its plan. */
 export async function reportOutcome<K extends KindTypes>(
-  kind: CommonDefinition<K>,
+  kind: KindDefinition<K>,
   progress: Progress<K>,
   outcome: Outcome,
   run: RunContext<K>,
@@ -50,7 +50,7 @@ function toResult(requeueAfterMs: number | undefined): Result {
  * change of the object, but the kind's report says when to try again.
  */
 export async function reportFailure<K extends KindTypes>(
-  kind: CommonDefinition<K>,
+  kind: KindDefinition<K>,
   before: Progress<K> | undefined,
   thrown: unknown,
   run: RunContext<K>,
@@ -99,24 +99,24 @@ export async function tryReport(
 
 /** See {@link RunContext.writeStatus}. */
 export async function writeStatusNow<K extends KindTypes>(
-  kind: CommonDefinition<K>,
-  { snapshot, done }: Progress<K>,
+  kind: KindDefinition<K>,
+  { snapshot }: Progress<K>,
   run: RunContext<K>,
   outcome: Outcome = SETTLED,
 ): Promise<Progress<K>> {
   const { object } = snapshot;
   const { resourceVersion } = object.metadata;
-  const { objects } = kind.report({ snapshot, done }, outcome, readClock(run), run.state);
+  const { objects } = kind.report({ snapshot }, outcome, readClock(run), run.state);
   const entry = objects.find((each) => each.object === object);
   if (entry === undefined) throw new Error(`a ${kind.type.kind} reports no status of its own`);
   const bound = { ...entry, write: { ...entry.write, resourceVersion } };
   const written = await publishStatus(owned(kind, bound), run);
-  return { snapshot: { ...snapshot, object: written }, done };
+  return { snapshot: { ...snapshot, object: written } };
 }
 
 /** A stored object may be older than its schema: it is not changed, and its status says why. */
 export async function rejectSpec<K extends KindTypes>(
-  kind: CommonDefinition<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   message: string,
   run: RunContext<K>,
@@ -127,7 +127,7 @@ export async function rejectSpec<K extends KindTypes>(
 
 /** The report about an object with an invalid spec. */
 export function rejection<K extends KindTypes>(
-  kind: CommonDefinition<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   message: string,
 ): ObjectReport {
@@ -159,7 +159,7 @@ async function publishReport<K extends KindTypes>(
 
 /** The kind's report, completed by what is the same for all kinds. */
 export function reportOf<K extends KindTypes>(
-  kind: CommonDefinition<K>,
+  kind: KindDefinition<K>,
   progress: Progress<K>,
   outcome: Outcome,
   run: Pick<RunContext<K>, "clock" | "random" | "state">,
@@ -173,7 +173,7 @@ export function reportOf<K extends KindTypes>(
 }
 
 function owned<K extends KindTypes>(
-  { foreignFields }: CommonDefinition<K>,
+  { foreignFields }: KindDefinition<K>,
   report: ObjectReport,
 ): ObjectReport {
   return foreignFields === undefined

@@ -16,20 +16,16 @@ export interface KindTypes {
   readonly Spec: { readonly suspend: boolean };
   /** Facts: the data read, and the answers of later writes. */
   readonly Snapshot: { readonly object: ReportedObject };
-  /** What a run has done, and has learned from doing it: no later run can rely on it. */
-  readonly Done: unknown;
-  readonly Action: { readonly kind: string };
   /** What the process remembers about an object. */
   readonly State: unknown;
 }
 
-/** The progress of a run. */
+/** What a run knows. */
 export interface Progress<K extends KindTypes> {
   readonly snapshot: K["Snapshot"];
-  readonly done: K["Done"];
 }
 
-/** The progress after a step, with what the reconciler does about it. */
+/** What a run that failed half-way knows, with what the reconciler does about it. */
 export interface Performed<K extends KindTypes> extends Progress<K> {
   /** The reconciler publishes them. */
   readonly events?: readonly EventOf[];

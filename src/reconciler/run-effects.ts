@@ -2,11 +2,10 @@ import type { KubeObject, ResourceType } from "../kube/resource.ts";
 import type { ReadNow } from "./clock-reading.ts";
 import type { Effect, Effects, Ended } from "./effects.ts";
 import { addFinalizer, hasFinalizer, withFinalizer } from "./finalizers.ts";
-import type { AnyKind } from "./kind-definition.ts";
+import type { KindDefinition } from "./kind-definition.ts";
 import { publishEvents } from "./publish.ts";
 import type { Settled, Suspended, Waiting } from "./rules/outcome.ts";
 import type { KindTypes, Progress, RunContext } from "./run-context.ts";
-import { runSteps } from "./run-steps.ts";
 
 const SETTLED: Settled = { kind: "Settled" };
 const SUSPENDED: Suspended = { kind: "Suspended" };
@@ -18,17 +17,9 @@ const SUSPENDED_DELETION: Waiting = {
   message: "spec.suspend is true: the deletion continues when it is false.",
 };
 
-/** What a run knows before its first effect. */
-export function startOf<K extends KindTypes>(
-  kind: AnyKind<K>,
-  snapshot: K["Snapshot"],
-): Progress<K> {
-  return { snapshot, done: "start" in kind ? kind.start : undefined };
-}
-
-/** The run of a kind, in whichever form the kind defines it. */
+/** The run of a kind over an object, or its deletion. */
 export function effectsOf<K extends KindTypes>(
-  kind: AnyKind<K>,
+  kind: KindDefinition<K>,
   start: Progress<K>,
   { suspend }: K["Spec"],
   readNow: ReadNow,
@@ -38,12 +29,10 @@ export function effectsOf<K extends KindTypes>(
 }
 
 function runOf<K extends KindTypes>(
-  kind: AnyKind<K>,
-  start: Progress<K>,
+  kind: KindDefinition<K>,
+  { snapshot }: Progress<K>,
   readNow: ReadNow,
 ): Effects<K, Ended<K>> {
-  if (!("run" in kind)) return runSteps(kind, start, readNow);
-  const { snapshot } = start;
   return isDeleting(snapshot.object) && kind.runOfDeletion !== undefined
     ? kind.runOfDeletion(snapshot, readNow)
     : kind.run(snapshot, readNow);
@@ -76,7 +65,7 @@ function* keepObject<K extends KindTypes>(
     planned: () => ({ answer: withFinalizer(object) }),
   };
   const written = yield { does, input: undefined, known };
-  return { ...known, snapshot: { ...known.snapshot, object: written as K["Object"] } };
+  return { snapshot: { ...known.snapshot, object: written as K["Object"] } };
 }
 
 function isDeleting({ metadata }: KubeObject): boolean {
@@ -91,9 +80,12 @@ function* untilSuspended<K extends KindTypes>(effects: Effects<K, Ended<K>>): Ef
   return { progress, end: isDeleting(progress.snapshot.object) ? SUSPENDED_DELETION : SUSPENDED };
 }
 
+/** More effects than any run needs. */
+const MAX_EFFECTS = 10_000;
+
 /**
  * Carries out the effects of a run one after the other, until the run ends or `isDone`. Rejects with the error of
- * `carryOut`.
+ * `carryOut`, and if the run goes in circles.
  */
 export async function runEffects<K extends KindTypes>(
   effects: Effects<K, Ended<K>>,
@@ -101,7 +93,8 @@ export async function runEffects<K extends KindTypes>(
   isDone: () => boolean = () => false,
 ): Promise<Ended<K>> {
   let next = effects.next();
-  while (!next.done) {
+  for (let count = 0; !next.done; count += 1) {
+    if (count === MAX_EFFECTS) throw new Error("the run goes in circles");
     if (isDone()) return { progress: next.value.known, end: SETTLED };
     next = effects.next(await carryOut(next.value));
   }

@@ -96,7 +96,7 @@ test.each([
   ["kinds/api-key/observe.ts", "kinds/connection/registry.ts"],
   ["kinds/api-key/module.ts", "kinds/kinds.ts"],
   ["consumers/controller.ts", "kinds/kinds.ts"],
-  ["reconciler/run-steps.ts", "kinds/api-key/observe.ts"],
+  ["reconciler/run-effects.ts", "kinds/api-key/observe.ts"],
   ["console/session/session.ts", "kube/errors.ts"],
   ["kube/client/client.ts", "@kubernetes/client-node"],
 ])("%s must not import %s", (file, target) => {

@@ -104,7 +104,7 @@ export async function observe(
     isPlanned: run.isPlan,
     secretsAreWatched: run.caches.secrets.isWatched,
   };
-  if (error !== undefined) throw new PartialFailure({ snapshot, done: undefined }, error);
+  if (error !== undefined) throw new PartialFailure({ snapshot }, error);
   return snapshot;
 }
 

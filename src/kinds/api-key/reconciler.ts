@@ -6,7 +6,7 @@ import { parseStoredSpec } from "../../api/parse-spec.ts";
 import { type ConsumersView, noConsumers } from "../../consumers/board.ts";
 import { type KubeObject, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import type { RunDefinition } from "../../reconciler/kind-definition.ts";
+import type { KindDefinition } from "../../reconciler/kind-definition.ts";
 import { ProcessState } from "../../reconciler/process-state.ts";
 import { createReconciler, type KindReconciler } from "../../reconciler/reconciler.ts";
 import { apiKeyType } from "../../resources/resource-types.ts";
@@ -144,7 +144,7 @@ function createCoordination(
 function createKind(
   options: ApiKeyOptions,
   coordination: IssueCoordination,
-): RunDefinition<ApiKeyKind> {
+): KindDefinition<ApiKeyKind> {
   const { timing: changes, consumers = noConsumers } = options;
   const timing = { ...defaultTiming, ...changes };
   const effects = apiKeyEffects(coordination);

@@ -236,5 +236,5 @@ function* retireKeys(
 
 /** Ends the run as failed, whatever is left to do. */
 function fail(snapshot: ApiKeySnapshot, error: Error): never {
-  throw new PartialFailure({ snapshot, done: undefined }, error);
+  throw new PartialFailure({ snapshot }, error);
 }

@@ -79,7 +79,7 @@ export async function observe(
       return { ...snapshot, ...inputs };
     return { ...snapshot, material: tooManyCertificates, identity: undefined };
   } catch (error) {
-    throw new PartialFailure({ snapshot, done: {} }, error);
+    throw new PartialFailure({ snapshot }, error);
   }
 }
 

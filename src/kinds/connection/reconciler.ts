@@ -5,7 +5,7 @@ import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import { connectionKey } from "../../connections/connection-key.ts";
 import { keyOf, type ObjectKey, type ResourceType } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import type { RunDefinition } from "../../reconciler/kind-definition.ts";
+import type { KindDefinition } from "../../reconciler/kind-definition.ts";
 import type { PlannedObject } from "../../reconciler/plan/plan-object.ts";
 import { createReconciler } from "../../reconciler/reconciler.ts";
 import { clusterConnectionType, connectionType } from "../../resources/resource-types.ts";
@@ -45,7 +45,7 @@ function create<T extends AnyConnection>(
 ): ConnectionReconciler<T> {
   const { registry } = sources;
   const effects = sessionEffects(registry.sessions);
-  const definition: RunDefinition<ConnectionKind> = {
+  const definition: KindDefinition<ConnectionKind> = {
     type,
     parse: (object) => ({ ok: true, spec: readSpec(kind, object) }),
     observe: (object, spec, run) => observe(kind, object, spec, sources, run, run.signal),

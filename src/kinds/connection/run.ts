@@ -106,5 +106,5 @@ function ended(
   snapshot: ConnectionSnapshot,
   end: Ended<ConnectionKind>["end"],
 ): Ended<ConnectionKind> {
-  return { progress: { snapshot, done: undefined }, end };
+  return { progress: { snapshot }, end };
 }

@@ -1,7 +1,7 @@
 import { isPlanOnly } from "../../api/plan-only.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import type { RunDefinition } from "../../reconciler/kind-definition.ts";
+import type { KindDefinition } from "../../reconciler/kind-definition.ts";
 import { createReconciler, type KindReconciler } from "../../reconciler/reconciler.ts";
 import { indexes } from "../../resources/indexes.ts";
 import { policyBindingType, serviceAccountType } from "../../resources/resource-types.ts";
@@ -18,7 +18,7 @@ import { reconcileBindings } from "./run.ts";
 export function createAccountBindingsReconciler(
   context: Context,
 ): KindReconciler<AccountBindingsKind> {
-  const kind: RunDefinition<AccountBindingsKind> = {
+  const kind: KindDefinition<AccountBindingsKind> = {
     type: serviceAccountType,
     parse: () => ({ ok: true, spec: { suspend: false } }),
     isPlanOnly: isAccountPlanOnly,

@@ -163,5 +163,5 @@ function* removeFinalizers<S extends BindingsSnapshot>(
 }
 
 function ended(snapshot: BindingsSnapshot, end: BindingsEnded["end"]): BindingsEnded {
-  return { progress: { snapshot, done: undefined }, end };
+  return { progress: { snapshot }, end };
 }

@@ -5,7 +5,7 @@
 import { parseSpec } from "../../api/parse-spec.ts";
 import { resourceQuotaExportKind } from "../../api/resource-quota-export.ts";
 import type { Context } from "../../reconciler/context.ts";
-import type { RunDefinition } from "../../reconciler/kind-definition.ts";
+import type { KindDefinition } from "../../reconciler/kind-definition.ts";
 import { createReconciler, type KindReconciler } from "../../reconciler/reconciler.ts";
 import { resourceQuotaExportType } from "../../resources/resource-types.ts";
 import { defineListQuotas, type ReadPair } from "./effects/list-quotas.ts";
@@ -22,7 +22,7 @@ export function createQuotaExportReconciler(
 ): KindReconciler<QuotaExportKind> {
   const published = new PublishedQuotas(context.metrics, context.clock, limits);
   const listQuotas = defineListQuotas(readPair, published);
-  const kind: RunDefinition<QuotaExportKind> = {
+  const kind: KindDefinition<QuotaExportKind> = {
     type: resourceQuotaExportType,
     parse: (object) => parseSpec(resourceQuotaExportKind, object),
     observe,

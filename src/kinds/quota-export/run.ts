@@ -54,5 +54,5 @@ function mayListAsLogin({ quotaExports }: Rights, clusterId: number): boolean {
 }
 
 function ended(snapshot: QuotaExportSnapshot, end: QuotaExportEnded["end"]): QuotaExportEnded {
-  return { progress: { snapshot, done: undefined }, end };
+  return { progress: { snapshot }, end };
 }

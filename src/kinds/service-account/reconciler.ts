@@ -4,7 +4,7 @@ import { serviceAccountKind } from "../../api/service-account.ts";
 import { connectionOf } from "../../connections/connection-key.ts";
 import type { ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import type { RunDefinition } from "../../reconciler/kind-definition.ts";
+import type { KindDefinition } from "../../reconciler/kind-definition.ts";
 import { createReconciler, type KindReconciler } from "../../reconciler/reconciler.ts";
 import { indexes } from "../../resources/indexes.ts";
 import { serviceAccountType } from "../../resources/resource-types.ts";
@@ -24,7 +24,7 @@ export function createServiceAccountReconciler(
   const marked = new MarkedAccounts(enqueue, context.memory);
   forgetUnusedConnections(context, marked);
   const effects = createAccountEffects(marked);
-  const kind: RunDefinition<AccountKind> = {
+  const kind: KindDefinition<AccountKind> = {
     type: serviceAccountType,
     parse: (object) => parseStoredSpec(serviceAccountKind, object),
     observe: (object, spec, run) => observe(object, spec, run, marked),

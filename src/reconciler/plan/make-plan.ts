@@ -4,12 +4,11 @@ import { toIamReader } from "../../console/client/reader.ts";
 import { toKubeReader } from "../../kube/client/reader.ts";
 import { silentLog } from "../../util/log.ts";
 import { readClock } from "../clock-reading.ts";
-import type { Answered, Effect } from "../effects.ts";
-import type { AnyKind } from "../kind-definition.ts";
+import type { Answered, Effect, Planned } from "../effects.ts";
+import type { KindDefinition } from "../kind-definition.ts";
 import { type End, failureIn, isFailing } from "../rules/outcome.ts";
 import type { KindTypes, Progress, ReadContext, RunContext } from "../run-context.ts";
-import { effectsOf, runEffects, startOf } from "../run-effects.ts";
-import type { Planned } from "../steps.ts";
+import { effectsOf, runEffects } from "../run-effects.ts";
 import { withInvented } from "./invented.ts";
 import { withLine } from "./lines.ts";
 
@@ -27,7 +26,7 @@ interface MadePlan<K extends KindTypes> {
 
 /** Rejects with the error of `observe`. Process state learned by reads before the first effect is kept. */
 export async function makePlan<K extends KindTypes>(
-  kind: AnyKind<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   spec: K["Spec"],
   run: RunContext<K>,
@@ -39,7 +38,7 @@ export async function makePlan<K extends KindTypes>(
       return state;
     },
   };
-  const start = startOf(kind, await kind.observe(object, spec, planning));
+  const start: Progress<K> = { snapshot: await kind.observe(object, spec, planning) };
   let known = start;
   let reached = start;
   let calls: readonly PlannedCall[] = [];

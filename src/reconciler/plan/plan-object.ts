@@ -1,7 +1,7 @@
 import type { PlannedCall } from "../../api/plan.ts";
 import type { ResourceType } from "../../kube/resource.ts";
 import { readTime } from "../../util/agreed-time.ts";
-import type { AnyKind } from "../kind-definition.ts";
+import type { KindDefinition } from "../kind-definition.ts";
 import { isDeferred, rejection, reportOf } from "../report-run.ts";
 import { failureIn, isReleased } from "../rules/outcome.ts";
 import { type ObjectReport, type ReportedObject, reported } from "../rules/report.ts";
@@ -18,7 +18,7 @@ export interface PlannedObject {
 
 /** What a run over the object would do and report. Never rejects. */
 export async function planObject<K extends KindTypes>(
-  kind: AnyKind<K>,
+  kind: KindDefinition<K>,
   object: K["Object"],
   run: RunContext<K>,
 ): Promise<PlannedObject> {

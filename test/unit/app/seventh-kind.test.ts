@@ -49,8 +49,6 @@ interface GadgetKind {
   readonly Object: Gadget;
   readonly Spec: Gadget["spec"];
   readonly Snapshot: { readonly object: Gadget; readonly accountId: string | undefined };
-  readonly Done: object;
-  readonly Action: never;
   readonly State: undefined;
 }
 
@@ -65,17 +63,22 @@ const gadgetType: ResourceType<Gadget> = {
 const controller: KindDefinition<GadgetKind> = {
   type: gadgetType,
   parse: ({ spec }) => ({ ok: true, spec }),
-  start: {},
   observe: async (object, { serviceAccountRef: { name } }, { caches }) => {
     const { namespace } = keyOf(object);
     const account = caches.of(serviceAccountType).get({ namespace, name });
     return { object, accountId: account?.status?.saId };
   },
-  next: ({ snapshot: { accountId } }) =>
-    accountId === undefined
-      ? { kind: "Waiting", state: "Reconciling", reason: "NoAccount", message: "No account yet." }
-      : { kind: "Settled" },
-  steps: {},
+  // biome-ignore lint/correctness/useYield: it has no effects
+  *run(snapshot) {
+    const noAccount = {
+      state: "Reconciling",
+      reason: "NoAccount",
+      message: "No account yet.",
+    } as const;
+    const isFound = snapshot.accountId !== undefined;
+    const end = isFound ? { kind: "Settled" as const } : { kind: "Waiting" as const, ...noAccount };
+    return { progress: { snapshot }, end };
+  },
   report: ({ snapshot: { object, accountId } }, outcome) => {
     const readiness =
       outcome.kind === "Waiting"

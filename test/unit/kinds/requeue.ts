@@ -6,42 +6,38 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { ClockReading } from "../../../src/reconciler/clock-reading.ts";
-import type {
-  AnyKind,
-  KindDefinition,
-  RunDefinition,
-} from "../../../src/reconciler/kind-definition.ts";
+import type { KindDefinition } from "../../../src/reconciler/kind-definition.ts";
 import { isOutcome } from "../../../src/reconciler/rules/outcome.ts";
 import { reported } from "../../../src/reconciler/rules/report.ts";
 import { requeueMs } from "../../../src/reconciler/rules/requeue.ts";
 import type { KindTypes } from "../../../src/reconciler/run-context.ts";
-import { effectsOf, startOf } from "../../../src/reconciler/run-effects.ts";
+import { effectsOf } from "../../../src/reconciler/run-effects.ts";
 import { DAY, HOUR, type Instant, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { effort } from "../../setup/effort.ts";
 
 /** The controller's resync: for objects that wait for nothing. */
 const RESYNC_MS = 10 * HOUR;
 
-export type Rules<K extends KindTypes> =
-  | Pick<KindDefinition<K>, "next" | "nextOfDeletion" | "steps" | "start" | "report">
-  | Pick<RunDefinition<K>, "run" | "runOfDeletion" | "report">;
+export type Rules<K extends KindTypes> = Pick<
+  KindDefinition<K>,
+  "run" | "runOfDeletion" | "report"
+>;
 
 export interface Situation<K extends KindTypes> {
   readonly snapshot: K["Snapshot"];
   readonly spec: K["Spec"];
-  /** What the run has done before it ends. */
-  readonly done?: K["Done"];
+  /** What the run has done before it ends: the next run does not know of it. */
+  readonly done?: unknown;
 }
 
 /** The end of a run: what it says, and when the next one is; of a run that has another effect, the effect. */
 function endOf<K extends KindTypes>(
   rules: Rules<K>,
-  { snapshot, spec, ...drawn }: Situation<K>,
+  { snapshot, spec }: Situation<K>,
   at: ClockReading,
 ) {
-  const kind = rules as AnyKind<K>;
-  const progress = { ...startOf(kind, snapshot), ...drawn };
-  const first = effectsOf(kind, progress, spec, () => at).next();
+  const kind = rules as KindDefinition<K>;
+  const first = effectsOf(kind, { snapshot }, spec, () => at).next();
   if (!first.done) return { said: first.value.does.kind };
   const { end: step, progress: reached } = first.value;
   if (!isOutcome(step)) return { said: step.kind };

@@ -5,7 +5,7 @@ import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import { defineEffect, type Effects, type Ended } from "../../../src/reconciler/effects.ts";
 import { hasFinalizer } from "../../../src/reconciler/finalizers.ts";
-import type { RunDefinition } from "../../../src/reconciler/kind-definition.ts";
+import type { KindDefinition } from "../../../src/reconciler/kind-definition.ts";
 import { createReconciler } from "../../../src/reconciler/reconciler.ts";
 import type { KindTypes } from "../../../src/reconciler/run-context.ts";
 import { serviceAccountType } from "../../../src/resources/resource-types.ts";
@@ -39,16 +39,16 @@ function toy(suspend: boolean, ...kinds: readonly string[]) {
   function* run(snapshot: Toy["Snapshot"]): Effects<Toy, Ended<Toy>> {
     let s = snapshot;
     for (const kind of kinds) s = { ...s, known: [...s.known, yield* effect(kind)(s)] };
-    return { progress: { snapshot: s, done: undefined }, end: { kind: "Settled" } };
+    return { progress: { snapshot: s }, end: { kind: "Settled" } };
   }
-  const kind: RunDefinition<Toy> = {
+  const kind: KindDefinition<Toy> = {
     type: serviceAccountType,
     parse: () => ({ ok: true, spec: { suspend } }),
     observe: async (object) => ({ object, known: [] }) as never,
     run,
     *runOfDeletion(snapshot) {
       yield* effect("CleanUp")(snapshot);
-      return { progress: { snapshot, done: undefined }, end: { kind: "Released", events: [] } };
+      return { progress: { snapshot }, end: { kind: "Released", events: [] } };
     },
     report: ({ snapshot: { known } }, { kind: end }) => {
       reports.push([...known, end]);

@@ -243,14 +243,14 @@ function failIssue(
   attempts.explain(attempt.id, accountKeyOf(object, attempt), []);
   namespaceIssues.remove(connection, self.namespace, self.uid, attempt.startTime);
   const refused = { ...snapshot, status: withoutAttempt(status, true) };
-  throw new PartialFailure({ snapshot: refused, done: undefined }, error);
+  throw new PartialFailure({ snapshot: refused }, error);
 }
 
 /** No further key is issued for the time being; the attempt stays open until its key is accounted for. */
 function stopped(snapshot: ApiKeySnapshot, response: UnreadableResponse): Performed<ApiKeyKind> {
   const status = { ...snapshot.status, unreadableResponse: response };
   const events = [about(snapshot, UNREADABLE_RESPONSE, "Issue", describeStop(response))];
-  return { snapshot: { ...snapshot, status }, done: undefined, events };
+  return { snapshot: { ...snapshot, status }, events };
 }
 
 function noteFailure(

@@ -258,5 +258,5 @@ export interface KeyNeed {
 
 /** How a run ends, and what it knows then. */
 export function ended(snapshot: ApiKeySnapshot, end: ApiKeyEnded["end"]): ApiKeyEnded {
-  return { progress: { snapshot, done: undefined }, end };
+  return { progress: { snapshot }, end };
 }

@@ -56,7 +56,7 @@ export const recordAttempt = defineEffect<AccountKind, AccountSnapshot, void, Wi
           });
     const stored = { ...announced, object: held };
     if (isStored) return { answer: stored };
-    const written = await run.writeStatus({ snapshot: stored, done: undefined }, CREATION);
+    const written = await run.writeStatus({ snapshot: stored }, CREATION);
     return { answer: { ...stored, object: written.snapshot.object } };
   },
   planned: (_, snapshot, { clock }) => ({

@@ -26,7 +26,7 @@ export type AccountReading = ReadContext<AccountKind>;
 export type AccountRun = RunContext<AccountKind>;
 
 export function ended(snapshot: AccountSnapshot, end: AccountEnded["end"]): AccountEnded {
-  return { progress: { snapshot, done: undefined }, end };
+  return { progress: { snapshot }, end };
 }
 
 export interface AccountSnapshot {

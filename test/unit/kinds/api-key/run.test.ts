@@ -11,7 +11,7 @@ import type {
 } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { reconcileApiKey } from "../../../../src/kinds/api-key/run.ts";
 import type { IssuedPair } from "../../../../src/kinds/api-key/secret/pair.ts";
-import type { RunDefinition } from "../../../../src/reconciler/kind-definition.ts";
+import type { KindDefinition } from "../../../../src/reconciler/kind-definition.ts";
 import { PartialFailure } from "../../../../src/reconciler/rules/outcome.ts";
 import { effectsOf } from "../../../../src/reconciler/run-effects.ts";
 import { DAY, HOUR } from "../../../../src/util/time.ts";
@@ -459,7 +459,7 @@ const effects = apiKeyEffects({} as never);
 const kind = {
   run: (world, readNow) => reconcileApiKey(world, { effects, timing, readNow }),
   runOfDeletion: (world, readNow) => deleteApiKey(world, { effects, timing, readNow }),
-} as RunDefinition<ApiKeyKind>;
+} as KindDefinition<ApiKeyKind>;
 const deleting = {
   ...object(),
   metadata: { ...object().metadata, deletionTimestamp: "2026-01-10T00:00:00Z" },
@@ -478,7 +478,7 @@ test.each(
     Waiting: { "the deletion waits": delivered({ object: deleting, held }) },
   }),
 )("the next effect of a suspended ApiKey is %s: %s", (expected, _, world) => {
-  const [first] = playRun(effectsOf(kind, { snapshot: world, done: undefined }, suspended, at));
+  const [first] = playRun(effectsOf(kind, { snapshot: world }, suspended, at));
   expect(first).toMatchObject({ kind: expected });
 });
 
