@@ -19,6 +19,8 @@ export type Verdict =
       readonly object: FileObject;
       /** Whether only the schemas of this program were asked, for lack of permission or of the namespace. */
       readonly isBySchema: boolean;
+      /** Whether the stored object is absent or has another spec. */
+      readonly isChange: boolean;
     }
   | { readonly kind: "Refused"; readonly object: FileObject; readonly message: string };
 
@@ -40,11 +42,7 @@ export async function judge(
   for (let tries = 1; ; tries += 1) {
     const stored = await kube.get(type, keyOf(object));
     try {
-      return {
-        kind: "Accepted",
-        object: await dryRun(kube, type, object, stored),
-        isBySchema: false,
-      };
+      return acceptedAs(await dryRun(kube, type, object, stored), stored, false);
     } catch (error) {
       if (!isKubeError(error)) throw error;
       // The object was changed, created or deleted in between.
@@ -55,6 +53,15 @@ export async function judge(
       return { kind: "Refused", object, message: error.message };
     }
   }
+}
+
+function acceptedAs(
+  object: FileObject,
+  stored: Partial<FileObject> | undefined,
+  isBySchema: boolean,
+): Verdict {
+  const isChange = !isDeepStrictEqual(stored?.spec, object.spec);
+  return { kind: "Accepted", object, isBySchema, isChange };
 }
 
 const CHANGED: ReadonlySet<string> = new Set(["Conflict", "AlreadyExists"]);
@@ -107,7 +114,7 @@ function bySchema(object: FileObject, stored: KubeObject | undefined): Verdict {
     ...specProblems(kind, given, stored),
   ];
   return problems.length === 0
-    ? { kind: "Accepted", object: given, isBySchema: true }
+    ? acceptedAs(given, stored, true)
     : { kind: "Refused", object, message: problems.join("; ") };
 }
 

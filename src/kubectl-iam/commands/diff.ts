@@ -3,18 +3,22 @@ import { API_VERSION } from "../../api/meta.ts";
 import type { ObjectPlan } from "../../app/plan/plan-objects.ts";
 import { toKubeReader } from "../../kube/client/reader.ts";
 import { isKubeError } from "../../kube/errors.ts";
+import { keyOf } from "../../kube/resource.ts";
 import { systemRandom } from "../../util/random.ts";
 import { truncateList } from "../../util/truncate-list.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, Unknown, UsageError } from "../cli/errors.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
+import { type StoredUser, usersOfConnections } from "../cluster/connection-users.ts";
 import { type FileObject, placed, readObjects } from "../cluster/given-objects.ts";
 import { isCustomResource, nameOf, toText } from "../cluster/kinds.ts";
 import { operatorNamespace } from "../cluster/operator.ts";
+import { refsOf } from "../cluster/relations.ts";
 import { judge } from "../cluster/verdict.ts";
 import { proxyOf } from "../console/target.ts";
 import { userAgent } from "../user-agent.ts";
 import { printTable } from "../view/output.ts";
+import { readinessOf } from "../view/readiness.ts";
 import type { Column } from "../view/table.ts";
 
 interface Row {
@@ -26,6 +30,7 @@ interface Row {
   readonly unbind?: readonly string[] | undefined;
 }
 
+const namespaceColumn: Column<Row> = { title: "NAMESPACE", cell: ({ namespace }) => namespace };
 const columns: readonly Column<Row>[] = [
   { title: "OBJECT", cell: ({ object }) => object },
   { title: "CALL", cell: ({ call }) => call },
@@ -56,10 +61,18 @@ async function compare(
   const accepted = verdicts.flatMap((each) => (each.kind === "Accepted" ? each : []));
   const refused = verdicts.flatMap((each) => (each.kind === "Refused" ? each : []));
   const others = given.filter((object) => !isCustomResource(object));
+  const connections = accepted.filter(
+    ({ object, isChange }) => isChange && object.kind.endsWith("Connection"),
+  );
+  const { users, unlisted } = await usersOfConnections(
+    cluster,
+    connections.map(({ object }) => object),
+    own,
+  );
   const { planObjects } = await import("../../app/plan/plan-objects.ts");
   const plans = await planObjects({
     kube: toKubeReader(cluster.kube),
-    objects: [...others, ...accepted.map(({ object }) => object)],
+    objects: [...others, ...accepted.map(({ object }) => object), ...users],
     operatorNamespace: operatorNamespace(options),
     userAgent,
     egressFor: ({ baseURL, proxyURL }) => {
@@ -71,22 +84,30 @@ async function compare(
     signal: io.interrupted,
   });
   const rows = plans.flatMap(rowsOf);
-  const held = plans.filter(({ obstacle }) => obstacle !== undefined);
-  const isUnknown = plans.some((plan) => plan.isUnknown);
+  const held = plans.filter((plan) => plan.obstacle !== undefined && !isKnown(plan, users, own));
+  const isUnknown = unlisted.length > 0 || plans.some((plan) => plan.isUnknown);
   const empty = isUnknown
     ? "What would change in the console is unknown."
     : held.length + refused.length === 0
       ? "Nothing would change in the console."
-      : "Nothing would change in the console before the following is corrected.";
-  await printTable(invocation, { rows, columns, empty });
+      : "Nothing would change in the console at once. See the following.";
+  const isElsewhere = plans.some(({ key }) => key.namespace !== cluster.namespace);
+  await printTable(invocation, {
+    rows,
+    columns: isElsewhere ? [namespaceColumn, ...columns] : columns,
+    empty,
+  });
   for (const { object, message } of refused)
     io.note(`error: ${nameOf(object)} would be refused: ${message}`);
+  const place = ({ key }: Pick<ObjectPlan, "key">) =>
+    isElsewhere ? ` in namespace ${key.namespace}` : "";
   for (const { obstacle, ...plan } of held)
     io.note(
       plan.isUnknown
-        ? `error: ${titleOf(plan)}: what would change is unknown: ${obstacle}`
-        : `${titleOf(plan)} would not be ready: ${obstacle}`,
+        ? `error: ${titleOf(plan)}${place(plan)}: what would change is unknown: ${obstacle}`
+        : `${titleOf(plan)}${place(plan)} would not be ready: ${obstacle}`,
     );
+  for (const line of unlisted) io.note(line);
   const unasked = accepted
     .filter(({ isBySchema }) => isBySchema)
     .map(({ object }) => nameOf(object));
@@ -95,6 +116,30 @@ async function compare(
   if (refused.length > 0) return exitCode.failed;
   if (isUnknown) return exitCode.unknown;
   return rows.length + held.length === 0 ? exitCode.ok : exitCode.found;
+}
+
+/** Whether the plan is only about objects that are not in the files and that already report its obstacle. */
+function isKnown(
+  plan: ObjectPlan,
+  users: readonly StoredUser[],
+  given: readonly FileObject[],
+): boolean {
+  const isAbout = (object: FileObject) => {
+    const { namespace, name } = keyOf(object);
+    const { serviceAccountRef } = plan.kind === "PolicyBinding" ? refsOf(object) : {};
+    const isSameKind = object.kind === plan.kind;
+    return (
+      isSameKind &&
+      namespace === plan.key.namespace &&
+      (serviceAccountRef?.name ?? name) === plan.key.name
+    );
+  };
+  const reports = users.filter(isAbout).map(readinessOf);
+  return (
+    !plan.isUnknown &&
+    !given.some(isAbout) &&
+    reports.some(({ reason, message }) => `${reason}: ${message}` === plan.obstacle)
+  );
 }
 
 function rowsOf(plan: ObjectPlan): readonly Row[] {

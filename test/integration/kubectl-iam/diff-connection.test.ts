@@ -1,0 +1,105 @@
+/** `diff` of a connection plans the objects that use it. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, inject, test } from "vitest";
+import { MINUTE } from "../../../src/util/time.ts";
+import { inWorld } from "../../real-world/in-world.ts";
+import { permit } from "../../real-world/permissions.ts";
+import type { World } from "../../real-world/world.ts";
+import {
+  connectCluster,
+  runAlone,
+  servingAll,
+  thenDisconnect,
+} from "../../tenants/support/cluster-connection.ts";
+import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
+import { Plugin } from "../../unit/kubectl-iam/support/plugin.ts";
+
+runAlone();
+
+const grants = ({ namespace }: World, ...policyIds: readonly string[]) => [
+  { name: "team", namespaces: { names: [namespace] }, policyIds },
+];
+
+test(
+  "a grant without a policy unbinds it from the accounts of the connection",
+  inWorld({ bare: true, config: servingAll }, (world) =>
+    thenDisconnect(world, async () => {
+      const name = world.namespace;
+      await connectCluster(world, grants(world, "pol-read", "pol-deploy"));
+      const connectionRef = { kind: "ClusterConnection", name };
+      await world.serviceAccount("bot", { connectionRef });
+      const ref = { serviceAccountRef: { name: "bot" } };
+      await world.apply("PolicyBinding", "bot", { ...ref, policyIds: ["pol-read", "pol-deploy"] });
+      await world.serviceAccount("stuck", { connectionRef, saId: "sa-other" });
+      await world.apiKey("bot-key", ref);
+      await world.ready("PolicyBinding", "bot");
+      await world.ready("ApiKey", "bot-key");
+      await world.condition("ServiceAccount", "stuck", "Ready", "False", "NotGranted");
+      const plugin = await Plugin.install(inject("controlPlane").kubeconfig, name);
+      const file = join(plugin.folder, "connection.json");
+      const { spec, apiVersion, kind } = await world.get("ClusterConnection", name);
+      const diff = async (policyIds: readonly string[], ...args: readonly string[]) => {
+        const granted = policyIds.length === 0 ? [] : grants(world, ...policyIds);
+        const changed = { ...spec, grants: granted };
+        writeFileSync(
+          file,
+          JSON.stringify({ apiVersion, kind, metadata: { name }, spec: changed }),
+        );
+        const words = ["diff", "-f", file, "--kubeconfig", plugin.kubeconfig, ...args];
+        const ended = await runInProcess([...words, "--operator-namespace", name]);
+        world.logs.push(ended.output, ended.notes);
+        return ended;
+      };
+      try {
+        const without = await diff(["pol-read"]);
+        expect(without.output).toMatch(
+          /^policies of iamsa\/bot +syncBindings +Unbinds pol-deploy \(deploy\)\.$/m,
+        );
+        expect(without.output.trim().split("\n")).toHaveLength(2);
+        expect(without.notes).toContain(
+          "policies of iamsa/bot would not be ready: PolicyNotGranted",
+        );
+        expect(without.code).toBe(1);
+        const elsewhere = await diff(["pol-read"], "-n", "elsewhere");
+        expect(elsewhere.output).toContain(`${name}   policies of iamsa/bot`);
+        expect(elsewhere.notes).toContain(
+          `policies of iamsa/bot in namespace ${name} would not be`,
+        );
+        const withMore = await diff(["pol-read", "pol-deploy", "pol-member"]);
+        expect(withMore).toEqual({
+          ...{ code: 0, output: "" },
+          notes: "Nothing would change in the console.\n",
+        });
+
+        const withdrawn = await diff([]);
+        expect(withdrawn).toMatchObject({ code: 1, output: "" });
+        expect(withdrawn.notes).toMatch(/^Nothing would change in the console at once\. /);
+        expect(withdrawn.notes).toMatch(/pol-read, pol-deploy will be unbound at /);
+
+        await permit(world.kube, name, "diff-admin", [
+          { apiGroups: [""], resources: ["secrets"], verbs: ["get", "list"] },
+        ]);
+        const role = `diff-admin-${name}`;
+        const resource = "--verb=get,list,patch --resource=clusterconnections.iam-operator.io";
+        await plugin.shell(`kubectl create clusterrole ${role} ${resource}`);
+        const subject = `--clusterrole=${role} --user=diff-admin`;
+        await plugin.shell(`kubectl create clusterrolebinding ${role} ${subject}`);
+        const unlisted = await diff(["pol-read"], "--as", "diff-admin");
+        await plugin.shell(`kubectl delete clusterrole,clusterrolebinding ${role}`);
+        expect(unlisted.notes).toMatch(/^What would change in the console is unknown\.$/m);
+        expect(unlisted.notes).toContain(
+          "what would change for the objects that use it is unknown: you do not have permission to list ",
+        );
+        expect(unlisted).toMatchObject({ code: 4, output: "" });
+      } finally {
+        plugin.remove();
+      }
+      await world.patch("ClusterConnection", name, { spec: { grants: grants(world, "pol-read") } });
+      await world.condition("PolicyBinding", "bot", "Ready", "False", "PolicyNotGranted");
+      const { tpn = "" } = (await world.get("ServiceAccount", "bot")).status ?? {};
+      await world.until("the plan", () => world.iam.world.boundTo(tpn).join() === "pol-read");
+    }),
+  ),
+  2 * MINUTE,
+);
