@@ -3,13 +3,13 @@ import type { IamPolicy } from "../../../console/model.ts";
 import type { Sync } from "./changes.ts";
 import { choose, type UsableSnapshot } from "./choose.ts";
 import type { PolicySet } from "./policy-set.ts";
-import { faultyPolicies } from "./refusal.ts";
+import { addedInOtherSpelling, faultyPolicies } from "./refusal.ts";
 import { withoutRefused } from "./state.ts";
 
 interface ExpectedSync {
   /** The policies that are bound in the end. */
   readonly policyIds: PolicySet;
-  /** Why these are not the policies of the call; empty if they are. */
+  /** Why these are not the policies of the call, or may not be. */
   readonly why: readonly string[];
 }
 
@@ -21,7 +21,11 @@ export function expectedSync(
 ): ExpectedSync {
   const isRevocation = snapshot.availability.account.accessRevoked;
   const faulty = isRevocation ? [] : faultyPolicies(suspects, before, policies);
-  if (faulty.length === 0) return { policyIds, why: [] };
+  if (faulty.length === 0) {
+    const respelled = isRevocation ? [] : addedInOtherSpelling({ suspects, before }, policies);
+    const why = respelled.map((text) => `Policy ${text}. The console may refuse the call.`);
+    return { policyIds, why };
+  }
   const refused = new Map(faulty.map((each) => [each.binding.uid, each.policyIds]));
   const problem = { reason: "PolicyRefused", message: "", advice: "" };
   const bindings = snapshot.bindings.map((binding) => {

@@ -4,7 +4,7 @@ import { type IamError, type IamErrorCode, isIamError } from "../../../console/e
 import type { IamPolicy } from "../../../console/model.ts";
 import { withRequestId } from "../../../reconciler/rules/failure.ts";
 import { nearText } from "../../../util/near-text.ts";
-import { asSubmitted } from "../../../util/spelling.ts";
+import { asSubmitted, otherSpellings } from "../../../util/spelling.ts";
 import { HOUR, type Instant } from "../../../util/time.ts";
 import { listed, type PolicySet, union, without } from "./policy-set.ts";
 import { type AccountBindingsState, type PolicyRefusal, standingRefusal } from "./state.ts";
@@ -68,8 +68,34 @@ function refusedPolicies(
   const named = faultyPolicies(suspects, before, policies);
   const added = suspects.map((binding) => addedBy(binding, before));
   return named.length === 0 && added.length === 1
-    ? added.map((suspect) => ({ ...suspect, faults: [] }))
+    ? added.map((suspect) => ({
+        ...suspect,
+        faults: spellingFaults(suspect.policyIds, policies),
+      }))
     : named;
+}
+
+/** The new policies that the list has only in another spelling: not a fault if the console accepts both spellings. */
+export function addedInOtherSpelling(
+  { suspects, before }: Pick<Refusal, "suspects" | "before">,
+  policies: readonly IamPolicy[] | undefined,
+): readonly string[] {
+  return suspects.flatMap((binding) =>
+    spellingFaults(addedBy(binding, before).policyIds, policies),
+  );
+}
+
+function spellingFaults(
+  policyIds: PolicySet,
+  policies: readonly IamPolicy[] = [],
+): readonly string[] {
+  const listed = policies.map(({ policyId }) => policyId);
+  return [...otherSpellings(listed, policyIds)]
+    .slice(0, SHOWN_FAULTS)
+    .map(
+      ([other, id]) =>
+        `${id} is not among the organization's policies in this spelling (did you mean ${other}?)`,
+    );
 }
 
 /** The new policies with a fault according to the list of policies, by object. */

@@ -35,6 +35,13 @@ test("the reason names the policy with the fault", () => {
   expect(expected(["p1 p2, on record: p1"], "p1")[1]).toBe("");
 });
 
+test("a policy that is listed in another spelling is expected to be bound, with a warning", () => {
+  expect(expected(["p1 P2, on record: p1"], "p1")).toEqual([
+    "p1 P2",
+    "Policy P2 is not among the organization's policies in this spelling (did you mean p2?). The console may refuse the call.",
+  ]);
+});
+
 test("without a list of policies, and for a revocation, the call is expected to be accepted", () => {
   expect(expected(["p1 x, on record: p1"], "p1", [])).toEqual(["p1 x", ""]);
   const revoked = { accessRevoked: true };

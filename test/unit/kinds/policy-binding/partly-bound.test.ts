@@ -59,6 +59,10 @@ test("a policy that is not granted is compared with those that are", () => {
 
 test.each([
   ["pol-raed", "pol-raed is not among the organization's policies (did you mean pol-read?)."],
+  [
+    "Pol-Read",
+    "Pol-Read is not among the organization's policies in this spelling (did you mean pol-read?).",
+  ],
   ["Reader", "Reader is not among the organization's policies (did you mean pol-read?)."],
   ["pol-scq", "pol-scq is not among the organization's policies."],
   ["pol-other", "pol-other is not among the organization's policies."],
