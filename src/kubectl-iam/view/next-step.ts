@@ -3,6 +3,7 @@ import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, isTrue } from "../../api/conditions.ts";
 import { withoutMarkup } from "../../api/reasons/reason.ts";
 import { findReason } from "../../api/reasons/sections.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
@@ -15,6 +16,7 @@ import { causeElsewhere, isSettled, reportsSuspension, whyHeld } from "../cluste
 import { whyOutsideWindows } from "../cluster/windows.ts";
 import { adviceIn } from "./advice.ts";
 import { accountOf, connectionOf, withNames } from "./named-commands.ts";
+import { adviceOnOrphanedAccounts } from "./orphaned-accounts.ts";
 import { readinessOf } from "./readiness.ts";
 import { relative } from "./time.ts";
 
@@ -51,6 +53,11 @@ export function nextStep(
   if (!isSettled(reason) && (key === undefined || pendingRotation(key) === undefined))
     return needed(adviceOn({ reason, message }, object, world));
   if (key !== undefined) return nextOfKey(key, world, now);
+  const orphaned =
+    object.kind === "ServiceAccount"
+      ? adviceOnOrphanedAccounts(object as ServiceAccount)
+      : undefined;
+  if (orphaned !== undefined) return needed(orphaned);
   const isSeen = unobserved(object, object) === undefined;
   return { isNeeded: false, text: isSeen ? "Nothing." : UNSEEN };
 }

@@ -25,6 +25,7 @@ import { unobserved } from "../cluster/wait.ts";
 import { whyOutsideWindows } from "../cluster/windows.ts";
 import { type Field, field, renderFields } from "./fields.ts";
 import { nextStep } from "./next-step.ts";
+import { orphanedAccountLines } from "./orphaned-accounts.ts";
 import { readinessOf, readyCell } from "./readiness.ts";
 import type { Screen } from "./screen.ts";
 import { renderTable } from "./table.ts";
@@ -93,6 +94,7 @@ function ownFields(subject: Subject): readonly Field[] {
       return [
         ...accountFields(object as ServiceAccount, world),
         ...keysOfAccount(object as ServiceAccount, world, now),
+        field("Orphaned accounts", ...orphanedAccountLines(object as ServiceAccount, now)),
       ];
     case "PolicyBinding":
       return bindingFields(object as PolicyBinding, now);

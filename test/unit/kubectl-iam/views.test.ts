@@ -169,6 +169,33 @@ test("the keys of an account are those that ApiKeys have of it, and unmanaged ke
   ]);
 });
 
+test("an account that was created for the same object is named, with what to do about it", () => {
+  const orphaned = { saId: "sa-2", observedTime: toIso8601(now), evidence: "Description" };
+  const named = { ...orphaned, saId: "sa-3", evidence: "Name" };
+  const account = {
+    kind: "ServiceAccount",
+    metadata: { name: "ci", namespace: "n", generation: 1 },
+    spec: { connectionRef: { kind: "Connection", name: "console" } },
+    status: {
+      observedGeneration: 1,
+      saId: "sa-1",
+      state: "active",
+      conditions: [{ type: "Ready", status: "True", reason: "Created", message: "" }],
+      orphanedAccounts: [orphaned, named],
+    },
+  };
+  const subject = { object: account, world: empty, unreadable: [], events: [], now };
+  const screen = renderObject({ ...subject, secretIsMissing: false } as never, plain());
+  expect(screen).toMatch(/^Orphaned accounts +sa-2, created for this object too, first seen /m);
+  expect(screen).toMatch(/^ +sa-3, has the name of this account, first seen /m);
+  expect(nextStep(account as unknown as AnyObject, empty, now)).toEqual({
+    isNeeded: true,
+    text: "Delete in the console what was created for this object too: sa-2. Find out who created sa-3, with the name of this account; delete in the console what the operator created.",
+  });
+  const alone = { ...account, status: { ...account.status, orphanedAccounts: [] } };
+  expect(nextStep(alone as unknown as AnyObject, empty, now).text).toBe("Nothing.");
+});
+
 test("a key is shown with the account that it belongs to, also while its ApiKey moves", () => {
   const account = (name: string) => ({
     kind: "ServiceAccount",
