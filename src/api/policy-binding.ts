@@ -27,14 +27,13 @@ const spec = z.object({
 
 const status = z.object({
   ...commonStatus,
-  appliedPolicyIds: atomic(z.string().max(256), 1_000)
-    .optional()
-    .meta({ description: "Policies that the operator bound on behalf of this object." }),
-  policyCount: z
-    .int()
-    .min(0)
-    .optional()
-    .meta({ description: "How many policies are bound on behalf of this object." }),
+  appliedPolicyIds: atomic(z.string().max(256), 1_000).optional().meta({
+    description:
+      "Policies that the operator has bound on behalf of this object, or has decided to bind.",
+  }),
+  policyCount: z.int().min(0).optional().meta({
+    description: "How many policies are bound on behalf of this object, as last written or read.",
+  }),
   lastSyncTime: timestamp.optional().meta({
     description: "When the console was last written or found to be as declared.",
   }),

@@ -5,6 +5,7 @@ import {
   serviceAccountType,
 } from "../../../src/resources/resource-types.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
+import { treeAt } from "../../api-server/tree.ts";
 import { INTERCEPTIONS } from "../../server-fault.ts";
 import { extraCalls } from "../scenarios/console.ts";
 import { ACCOUNT, MEMBER, READ } from "../scenarios.ts";
@@ -74,6 +75,8 @@ const interceptedStories: readonly Story[] = INTERCEPTIONS.flatMap((how) => {
       const { status, reason } = world.condition(policyBindingType, "reader") ?? {};
       const expected = PLAUSIBLE.has(how) ? "ChangeNotApplied" : "MalformedResponse";
       world.expect("not synced", [status, reason], ["False", expected]);
+      const { policyCount } = treeAt(world.sim.get(policyBindingType, "reader") ?? {}, "status");
+      world.expect("what a read has shown is counted", policyCount, 1);
       world.expect(
         "no event says so",
         world

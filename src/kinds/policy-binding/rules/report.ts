@@ -6,6 +6,7 @@ import type { Outcome } from "../../../reconciler/rules/outcome.ts";
 import { PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import { type ObjectReport, ownFields, type Report } from "../../../reconciler/rules/report.ts";
 import { policyBindingType } from "../../../resources/resource-types.ts";
+import { asSubmitted } from "../../../util/spelling.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import { untilAsked } from "./asking.ts";
 import { choose, hasSay, isUsable } from "./choose.ts";
@@ -110,7 +111,7 @@ function isRestricted({ availability }: BindingsSnapshot): boolean {
 }
 
 function statusOf(
-  { source, account, now }: BindingsSnapshot,
+  { source, account, now, live }: BindingsSnapshot,
   binding: BindingView,
   { status = {} }: PolicyBinding,
   conclusion: Conclusion,
@@ -130,8 +131,16 @@ function statusOf(
       : next;
   }
   const isMissing = source === "Server" && account === undefined;
-  // Otherwise the record stays, including the intents of this run.
-  return isMissing ? withPolicies([]) : withPolicies(old.appliedPolicyIds ?? binding.applied);
+  if (isMissing) return withPolicies([]);
+  // Otherwise the record stays, including the intents of this run; only policies that a read has shown are counted.
+  const recorded = old.appliedPolicyIds ?? binding.applied;
+  const shown = live?.readable ? countBound(recorded, live.policyIds) : old.policyCount;
+  return { ...withPolicies(recorded), policyCount: shown };
+}
+
+function countBound(policyIds: PolicySet, live: PolicySet): number {
+  const bound = new Set(asSubmitted(live, policyIds));
+  return policyIds.filter((id) => bound.has(id)).length;
 }
 
 function hasNews(
