@@ -170,7 +170,10 @@ function notFound(title: string): Refused {
 function notReady(title: string, reason: string | undefined): Refused {
   if (reason === undefined)
     return refused(
-      reconciling(CONNECTION_NOT_READY, `${title} has not logged in yet; check its conditions.`),
+      reconciling(
+        CONNECTION_NOT_READY,
+        `${title} has not logged in with its present spec yet; check its conditions.`,
+      ),
     );
   const message = `${title} is not ready (${reason}); check its conditions.`;
   const state = stateFor(reason);

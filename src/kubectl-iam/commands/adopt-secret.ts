@@ -2,15 +2,17 @@
  * `adopt-secret`: sets both consents by which an ApiKey adopts a Secret: the Secret's label and
  * `spec.secret.onExisting`.
  */
+import type { ApiKey } from "../../api/api-key.ts";
 import { apiKeyLabel, labels } from "../../api/meta.ts";
+import { isCreatedEarlier } from "../../kube/resource.ts";
 import { secretType } from "../../kube/resource-types.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { Failure } from "../cli/errors.ts";
 import { changeOf, makeChanges } from "../cluster/change.ts";
-import { notFound, openCluster } from "../cluster/cluster.ts";
-import { parseNameOf } from "../cluster/kinds.ts";
-import { readObject } from "../cluster/read.ts";
+import { type Cluster, notFound, openCluster } from "../cluster/cluster.ts";
+import { nameOf, parseNameOf } from "../cluster/kinds.ts";
+import { readObject, readWorld } from "../cluster/read.ts";
 
 export async function run(invocation: Invocation): Promise<void> {
   const { io, options, args } = invocation;
@@ -26,6 +28,7 @@ export async function run(invocation: Invocation): Promise<void> {
     throw new Failure(
       `secret/${secretName} belongs to ${owner.kind} ${owner.name}, which would write it again.`,
     );
+  await requireFirstClaim(cluster, apiKey, secretName);
   const entries = Object.keys(secret.data ?? {}).join(", ") || "no entries";
   await confirm(
     invocation,
@@ -41,6 +44,24 @@ export async function run(invocation: Invocation): Promise<void> {
       patch: { metadata: { labels: { [labels.apiKey]: apiKeyLabel(name) } } },
       done: "labelled",
     },
-    changeOf(apiKey, { spec: { secret: { onExisting: "Adopt" } } }, "adopts it"),
+    changeOf(apiKey, { spec: { secret: { onExisting: "Adopt" } } }, "may adopt it"),
   ]);
+}
+
+/** Of several ApiKeys that name one Secret, only the oldest can have it. */
+async function requireFirstClaim(
+  cluster: Cluster,
+  apiKey: ApiKey,
+  secretName: string,
+): Promise<void> {
+  const { world } = await readWorld(cluster, cluster.namespace, { kinds: ["ApiKey"] });
+  const first = world.apiKeys.find(
+    (other) =>
+      (other.spec.secret?.name ?? other.metadata.name) === secretName &&
+      isCreatedEarlier(other, apiKey),
+  );
+  if (first !== undefined)
+    throw new Failure(
+      `secret/${secretName} belongs to ${nameOf(first)}, which names it too and is older: create the ApiKey ${apiKey.metadata.name} again with another spec.secret.name.`,
+    );
 }

@@ -424,6 +424,11 @@ describe("acting", () => {
     await world.condition("ApiKey", "old-key", "Ready", "False", "SecretConflict");
     const { output: screen } = await iam("status iamkey/old-key");
     expect(screen).toContain("False SecretConflict (also Stalled=True, IssuanceAllowed=False): ");
+    const secret = { name: "old-key" };
+    await world.apiKey("later", { serviceAccountRef: { name: "ci-bot" }, secret });
+    const { code, notes } = await iam("adopt-secret later --yes");
+    expect([code, notes]).toEqual([3, expect.stringContaining("belongs to iamkey/old-key")]);
+    await world.delete("ApiKey", "later");
     await output("adopt-secret old-key --yes");
     await world.ready("ApiKey", "old-key");
     expect(await world.holdsLivePair("old-key")).toBe(true);
