@@ -113,9 +113,17 @@ async function compare(
     .map(({ object }) => nameOf(object));
   if (unasked.length > 0)
     io.note(`Checked by schema only, not by the API server: ${truncateList(unasked, 5)}.`);
+  const unplanned = accepted
+    .filter(({ object, isChange }) => isChange && object.kind === "ResourceQuotaExport")
+    .map(({ object }) => nameOf(object));
+  if (unplanned.length > 0)
+    io.note(
+      `Not planned, because a ResourceQuotaExport changes nothing in the console: ${truncateList(unplanned, 5)}. Whether it would be ready is unknown.`,
+    );
   if (refused.length > 0) return exitCode.failed;
   if (isUnknown) return exitCode.unknown;
-  return rows.length + held.length === 0 ? exitCode.ok : exitCode.found;
+  if (rows.length + held.length > 0) return exitCode.found;
+  return unplanned.length > 0 ? exitCode.unknown : exitCode.ok;
 }
 
 /** Whether the plan is only about objects that are not in the files and that already report its obstacle. */
