@@ -51,8 +51,14 @@ function toy(
   const act = defineEffect<Toy, Toy["Snapshot"], void, void>({
     kind: action ?? "",
     whileSuspended: action === "Save",
-    call: async () => {
+    call: async (_, snapshot, run) => {
       performed.push(action ?? "");
+      if (action === "WriteStatus") {
+        kube.edit(serviceAccountType, KEY, ({ metadata }) => {
+          metadata.labels = { changed: "meanwhile" };
+        });
+        await run.writeStatus({ snapshot });
+      }
       if (failure !== undefined) throw failure;
       return { answer: undefined };
     },
@@ -160,6 +166,12 @@ test("a run that ends because the process stops is not reported", async () => {
   const run = world.run(world.stored(), AbortSignal.abort(new Error("stop")));
   await expect(run).rejects.toBe(failure);
   expect(world.failures).toEqual([]);
+});
+
+test("a status in the middle of a run is written only over the version that the run has read", async () => {
+  const world = toy("WriteStatus", { reported: true });
+  world.put({ finalizers: [FINALIZER] });
+  await expect(world.run()).rejects.toMatchObject({ code: "Conflict" });
 });
 
 test("a run that goes in circles ends", async () => {
