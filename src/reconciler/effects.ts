@@ -20,6 +20,14 @@ export interface Ended<K extends KindTypes> {
   readonly end: End | Failing;
 }
 
+/** The end of a run that returns it. */
+export function endRun<K extends KindTypes>(
+  snapshot: K["Snapshot"],
+  end: Ended<K>["end"],
+): Ended<K> {
+  return { progress: { snapshot }, end };
+}
+
 export interface Effect<K extends KindTypes> {
   readonly does: Read<K> | Change<K>;
   readonly input: unknown;

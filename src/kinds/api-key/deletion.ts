@@ -1,14 +1,10 @@
 /** The end of an ApiKey, from top to bottom. Pure but for the time: it yields its effects. */
+import { endRun } from "../../reconciler/effects.ts";
 import { isCleanupOverdue, keyToEndAtDeletion, release, unlistedPair } from "./rules/deletion.ts";
 import { isStagedPairNew } from "./rules/delivery.ts";
 import { failureOf } from "./rules/end.ts";
 import { closeAsLost, unexplainedAttempt, waitForRecovery } from "./rules/recovery.ts";
-import {
-  type ApiKeyEffects,
-  type ApiKeyEnded,
-  type ApiKeySnapshot,
-  ended,
-} from "./rules/snapshot.ts";
+import type { ApiKeyEffects, ApiKeyEnded, ApiKeySnapshot } from "./rules/snapshot.ts";
 import { explainAttempt, type RunParts } from "./run.ts";
 
 /**
@@ -24,16 +20,16 @@ export function* deleteApiKey(start: ApiKeySnapshot, parts: RunParts): ApiKeyEff
   if (attempt !== undefined && !isCleanupOverdue(s, readNow(), timing))
     s = yield* explainAttempt(s, attempt, parts);
   const waits = waitForRecovery(s, readNow(), timing);
-  if (waits !== undefined && !isCleanupOverdue(s, readNow(), timing)) return ended(s, waits);
+  if (waits !== undefined && !isCleanupOverdue(s, readNow(), timing)) return endRun(s, waits);
   attempt = unexplainedAttempt(s);
   if (attempt !== undefined) s = yield* effects.closeAttempt(s, closeAsLost(attempt, s, readNow()));
   s = yield* endKeys(s, parts);
   const failure = failureOf(s);
-  if (failure !== undefined && !isCleanupOverdue(s, readNow(), timing)) return ended(s, failure);
+  if (failure !== undefined && !isCleanupOverdue(s, readNow(), timing)) return endRun(s, failure);
   if (s.staging.kind === "Ours") s = yield* effects.deleteStaging(s);
   if (s.target.kind === "Ours" && s.spec.secret.deletionPolicy === "Delete")
     s = yield* effects.deleteTarget(s);
-  return ended(s, release(s, readNow()));
+  return endRun(s, release(s, readNow()));
 }
 
 /** Ends the keys one after the other, as long as the deletion waits for the console. */

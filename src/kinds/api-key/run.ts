@@ -1,5 +1,7 @@
 /** The life of a key, from top to bottom. Pure but for the time: it yields its effects. */
+
 import type { ReadNow } from "../../reconciler/clock-reading.ts";
+import { endRun } from "../../reconciler/effects.ts";
 import { PartialFailure } from "../../reconciler/rules/outcome.ts";
 import type { KeyEffects } from "./effects/effects.ts";
 import { accountOf } from "./rules/accounts.ts";
@@ -23,13 +25,7 @@ import { nextRevision, pairToTryAgain, reasonToIssue, waitForIssue } from "./rul
 import { contentToRestore, isTargetNeeded, keyToRetire, onlyLetIn } from "./rules/maintenance.ts";
 import { closeAsLost, closeByLists, recoveryDueMs, unexplainedAttempt } from "./rules/recovery.ts";
 import { isRehearsalDue } from "./rules/rehearsal.ts";
-import {
-  type ApiKeyEffects,
-  type ApiKeyEnded,
-  type ApiKeySnapshot,
-  type Closing,
-  ended,
-} from "./rules/snapshot.ts";
+import type { ApiKeyEffects, ApiKeyEnded, ApiKeySnapshot, Closing } from "./rules/snapshot.ts";
 import type { IssueAttempt } from "./rules/status.ts";
 import { pairToCheck, verdictOn, verdictOnCurrent, waitForKeyInUse } from "./rules/verification.ts";
 import { type IssuedPair, isSamePair } from "./secret/pair.ts";
@@ -66,7 +62,7 @@ export function* reconcileApiKey(
     s = yield* maintainKey(s, parts);
     // The key in use may have turned out not to work: what spares a working key no longer stops its successor.
   } while (canGoOn(s, readNow(), timing));
-  return ended(s, endOf(s, readNow(), timing));
+  return endRun(s, endOf(s, readNow(), timing));
 }
 
 /**
@@ -146,7 +142,7 @@ function* dropPair(
 const NOT_STORED = "the API server stores the Secret without the key pair";
 
 /** Deletes the staging Secret after its pair is delivered or given up, or if the pair is unreadable. */
-export function* cleanStaging(
+function* cleanStaging(
   start: ApiKeySnapshot,
   { effects }: RunParts,
 ): ApiKeyEffects<ApiKeySnapshot> {

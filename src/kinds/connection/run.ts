@@ -1,6 +1,6 @@
 /** The runs over a connection, from top to bottom. Pure: they yield their effects. */
 import { clientSettings } from "../../connections/client-settings.ts";
-import type { Ended } from "../../reconciler/effects.ts";
+import { type Ended, endRun } from "../../reconciler/effects.ts";
 import type { Settled, Waiting } from "../../reconciler/rules/outcome.ts";
 import { reconciling } from "../../reconciler/rules/waiting.ts";
 import { remainingMs } from "../../util/agreed-time.ts";
@@ -27,7 +27,7 @@ export function* reconcileConnection(
   let s = yield* maintainSession(start, now, effects);
   // A failed login has already called the console.
   if (s.outage !== undefined && s.login?.kind === "Accepted") s = yield* effects.probe(s);
-  return ended(s, standing(s));
+  return endRun(s, standing(s));
 }
 
 /** A connection in use keeps its login during its deletion: objects that are being deleted too need the login. */
@@ -38,7 +38,7 @@ export function* deleteConnection(
 ): ConnectionEffects<Ended<ConnectionKind>> {
   const { users, session } = start;
   if (users.length > 0)
-    return ended(
+    return endRun(
       yield* maintainSession(start, now, effects),
       reconciling(
         "InUse",
@@ -46,7 +46,7 @@ export function* deleteConnection(
       ),
     );
   const s = session === undefined ? start : yield* effects.closeSession(start);
-  return ended(s, { kind: "Released", events: [] });
+  return endRun(s, { kind: "Released", events: [] });
 }
 
 function* maintainSession(
@@ -100,11 +100,4 @@ function changeOf({
   if (identity.spec !== wanted.spec) return "SpecChanged";
   if (identity.material !== wanted.material) return "MaterialChanged";
   return request === undefined ? undefined : "Requested";
-}
-
-function ended(
-  snapshot: ConnectionSnapshot,
-  end: Ended<ConnectionKind>["end"],
-): Ended<ConnectionKind> {
-  return { progress: { snapshot }, end };
 }

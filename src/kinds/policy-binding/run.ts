@@ -1,6 +1,8 @@
 /** A run over one account and its PolicyBindings, from top to bottom. Pure: it yields its effects. */
+
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { IamError } from "../../console/errors.ts";
+import { endRun } from "../../reconciler/effects.ts";
 import { SECOND } from "../../util/time.ts";
 import { attributeRefusal, listBindings, syncBindings } from "./effects/console.ts";
 import {
@@ -49,27 +51,27 @@ const CACHES_BEHIND = quiet(SECOND);
  * again from the actual state. The report writes the statuses at the end (`appliedPolicyIds` shrinks).
  */
 export function* reconcileBindings(start: BindingsSnapshot): BindingsEffects<BindingsEnded> {
-  if (start.source === "Behind") return ended(start, CACHES_BEHIND);
+  if (start.source === "Behind") return endRun(start, CACHES_BEHIND);
   if (isUsable(start)) return yield* reconcileUsable(start);
   const { availability } = start;
   return availability.kind === "Unavailable"
     ? yield* reconcileUnavailable(start, availability)
-    : ended(start, CACHES_BEHIND);
+    : endRun(start, CACHES_BEHIND);
 }
 
 function* reconcileUsable(start: UsableSnapshot): BindingsEffects<BindingsEnded> {
   let s = start;
   const isLate = lateRevocations(s).length > 0;
   // The operator tried to revoke the policies and failed.
-  if (isLate && s.state.hasFailed) return ended(yield* giveUp(s), quiet(1));
+  if (isLate && s.state.hasFailed) return endRun(yield* giveUp(s), quiet(1));
   const pause = pauseOf(s);
-  if (pause !== undefined) return ended(s, pause);
+  if (pause !== undefined) return endRun(s, pause);
   if (isToBeAsked(s)) s = yield* listBindings(s);
-  if (!isConfirmed(s)) return ended(s, quiet(CONFIRM_MS));
+  if (!isConfirmed(s)) return endRun(s, quiet(CONFIRM_MS));
   const choice = choose(s);
   if (s.source === "Caches" && changesObjects(s, choice)) return yield* decideOnServer(s);
   const isBlocked = choice.decision.blocked !== undefined;
-  if (isLate && isBlocked) return ended(yield* giveUp(s), quiet(1));
+  if (isLate && isBlocked) return endRun(yield* giveUp(s), quiet(1));
   return yield* carryOut(s, choice);
 }
 
@@ -92,7 +94,7 @@ function* carryOut(start: UsableSnapshot, choice: Choice): BindingsEffects<Bindi
       releasable(s, "Revoking"),
     );
   s = yield* removeFinalizers(s, "Retained", releasable(s, "Releasing"));
-  return ended(s, { kind: "Settled" });
+  return endRun(s, { kind: "Settled" });
 }
 
 /** Nothing is bound or unbound for the account: only deleted objects are released. */
@@ -112,14 +114,14 @@ function* reconcileUnavailable(
   s = yield* removeFinalizers(s, "Retained", releasable(s, "Releasing"));
   s = yield* removeFinalizers(s, "NothingBound", releasable(s, "Revoking").filter(isUnbound));
   s = yield* giveUp(s);
-  return ended(s, { kind: "Waiting", state, reason, message, ...endOfWait(s) });
+  return endRun(s, { kind: "Waiting", state, reason, message, ...endOfWait(s) });
 }
 
 /** The caches only show that something must be done; it is decided on the objects of the API server. */
 function* decideOnServer(cached: BindingsSnapshot): BindingsEffects<BindingsEnded> {
   const { account } = cached;
   const s = yield* readObjects(cached);
-  return isSame(s.account, account) ? yield* reconcileBindings(s) : ended(s, CACHES_BEHIND);
+  return isSame(s.account, account) ? yield* reconcileBindings(s) : endRun(s, CACHES_BEHIND);
 }
 
 /** The listed bindings belong to the account that the status named then; another account makes them invalid. */
@@ -136,7 +138,7 @@ function* handleRefusal(
   let s = start;
   for (const intent of withoutIntents(s)) s = yield* writeIntent(s, intent);
   yield* attributeRefusal(s, { refusal, suspects, before });
-  return ended(s, quiet(1));
+  return endRun(s, quiet(1));
 }
 
 /**
@@ -160,8 +162,4 @@ function* removeFinalizers<S extends BindingsSnapshot>(
   let s = start;
   for (const { uid } of bindings) s = yield* removeFinalizer(s, { uid, because });
   return s;
-}
-
-function ended(snapshot: BindingsSnapshot, end: BindingsEnded["end"]): BindingsEnded {
-  return { progress: { snapshot }, end };
 }

@@ -1,6 +1,8 @@
 /** A run over a ResourceQuotaExport, from top to bottom: one listing, when it is due. Pure: it yields its effect. */
+
 import type { Rights } from "../../api/connection.ts";
 import type { ClockReading, ReadNow } from "../../reconciler/clock-reading.ts";
+import { endRun } from "../../reconciler/effects.ts";
 import type { Settled, Waiting } from "../../reconciler/rules/outcome.ts";
 import { reconciling, stalled } from "../../reconciler/rules/waiting.ts";
 import type { ListQuotas } from "./effects/list-quotas.ts";
@@ -18,11 +20,11 @@ export function* reconcileQuotaExport(
 ): QuotaExportEffects<QuotaExportEnded> {
   const at = readNow();
   const afterMs = turnOf(start, at).notBefore - at.monotonic;
-  if (afterMs > 0) return ended(start, { kind: "Settled", afterMs });
+  if (afterMs > 0) return endRun(start, { kind: "Settled", afterMs });
   const blocked = blockedBy(start);
-  if (blocked !== undefined) return ended(start, blocked);
+  if (blocked !== undefined) return endRun(start, blocked);
   const listed = yield* listQuotas(start);
-  return ended(listed, endOf(listed, readNow()));
+  return endRun(listed, endOf(listed, readNow()));
 }
 
 /** The end of a run that has listed, or was refused. */
@@ -51,8 +53,4 @@ function blockedBy({ connection, credential, spec }: QuotaExportSnapshot): Waiti
 /** The connection's login sees the quotas of all tenants; a key sees only what its account's policies allow. */
 function mayListAsLogin({ quotaExports }: Rights, clusterId: number): boolean {
   return quotaExports === "Any" || quotaExports.includes(clusterId);
-}
-
-function ended(snapshot: QuotaExportSnapshot, end: QuotaExportEnded["end"]): QuotaExportEnded {
-  return { progress: { snapshot }, end };
 }

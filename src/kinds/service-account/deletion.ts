@@ -1,5 +1,7 @@
 /** The run over a ServiceAccount that is being deleted. Pure but for the time: it yields its effects. */
+
 import { IamError } from "../../console/errors.ts";
+import { endRun } from "../../reconciler/effects.ts";
 import { firstFinding } from "../../reconciler/rules/outcome.ts";
 import type { AccountEffectSet } from "./effects/effects.ts";
 import { type FoundAccount, outcomeBeforeList, outcomeOf, withAccount } from "./rules/attempt.ts";
@@ -17,13 +19,12 @@ import {
   retryOrGiveUp,
 } from "./rules/deletion.ts";
 import { findCreated, findImported, leftToOwner } from "./rules/lost-account.ts";
-import {
-  type AccountEffects,
-  type AccountEnded,
-  type AccountSnapshot,
-  ended,
-  type WithAccount,
-  type WithAttempt,
+import type {
+  AccountEffects,
+  AccountEnded,
+  AccountSnapshot,
+  WithAccount,
+  WithAttempt,
 } from "./rules/snapshot.ts";
 
 type Run = AccountEffects<AccountEnded>;
@@ -104,6 +105,6 @@ function* conclude(
 ): Run {
   const { now } = effects.readNow();
   if (outcome.kind === "Found") return yield* cleanUp(withAccount(s, outcome, now), effects);
-  if (outcome.kind !== "Blocked") return ended(s, outcome);
-  return ended({ ...s, isCleanupBlocked: true }, retryOrGiveUp(outcome, s, now));
+  if (outcome.kind !== "Blocked") return endRun(s, outcome);
+  return endRun({ ...s, isCleanupBlocked: true }, retryOrGiveUp(outcome, s, now));
 }

@@ -1,4 +1,5 @@
 /** The run over a ServiceAccount, from top to bottom. Pure but for the time: it yields its effects. */
+import { endRun } from "../../reconciler/effects.ts";
 import { hasFinalizer } from "../../reconciler/finalizers.ts";
 import { firstFinding, type Waiting } from "../../reconciler/rules/outcome.ts";
 import type { AccountEffectSet } from "./effects/effects.ts";
@@ -14,13 +15,12 @@ import { decideCreation, newAccount, stopped } from "./rules/creation.ts";
 import { preconditions } from "./rules/preconditions.ts";
 import { isConnectionListDue, isListDue, isReadDue } from "./rules/read-schedule.ts";
 import { problemOf } from "./rules/readiness.ts";
-import {
-  type AccountEffects,
-  type AccountEnded,
-  type AccountSnapshot,
-  ended,
-  type WithAccount,
-  type WithAttempt,
+import type {
+  AccountEffects,
+  AccountEnded,
+  AccountSnapshot,
+  WithAccount,
+  WithAttempt,
 } from "./rules/snapshot.ts";
 
 type Run = AccountEffects<AccountEnded>;
@@ -34,7 +34,7 @@ type Run = AccountEffects<AccountEnded>;
  */
 export function* reconcileAccount(start: AccountSnapshot, effects: AccountEffectSet): Run {
   const blocked = firstFinding(preconditions, start);
-  if (blocked !== undefined) return ended(start, blocked);
+  if (blocked !== undefined) return endRun(start, blocked);
   const { account, attempt, spec } = start;
   if (account !== undefined) return yield* checkAccount({ ...start, account }, effects);
   if (spec.saId !== undefined) return yield* importAccount(start, spec.saId, effects);
@@ -50,18 +50,18 @@ function* checkAccount(start: WithAccount, effects: AccountEffectSet): Run {
   if (isListDue(s, readNow().now)) s = yield* effects.listAccounts(s);
   if (isConnectionListDue(s, readNow().now)) s = yield* effects.auditAccounts(s);
   const problem = problemOf(s);
-  if (problem !== undefined) return ended(s, problem);
+  if (problem !== undefined) return endRun(s, problem);
   if (!hasFinalizer(s.object) && !s.spec.suspend)
     s = { ...(yield* effects.keepObject(s)), attempt: undefined };
   const readiness = accountReadiness(s.account);
-  return ended(s, readiness.state === "Ready" ? { kind: "Settled" } : readiness);
+  return endRun(s, readiness.state === "Ready" ? { kind: "Settled" } : readiness);
 }
 
 function* importAccount(start: AccountSnapshot, saId: string, effects: AccountEffectSet): Run {
   const s = yield* effects.getAccount(start, { saId });
   const { account, finding } = judgeAnswer(s);
   return account === undefined
-    ? ended(s, finding)
+    ? endRun(s, finding)
     : yield* conclude(s, { kind: "Found", account, because: "Imported" }, effects);
 }
 
@@ -87,7 +87,7 @@ function* createAccount(start: AccountSnapshot, effects: AccountEffectSet): Run 
   const { snapshot, error } = yield* effects.createAccount(announced, newAccount(announced));
   return error === undefined
     ? yield* reconcileAccount(snapshot, effects)
-    : ended(snapshot, { kind: "Failing", error });
+    : endRun(snapshot, { kind: "Failing", error });
 }
 
 /** Goes on with an account that was found. From then on, it must be cleaned up before the object is deleted. */
@@ -96,7 +96,7 @@ function* conclude(
   outcome: FoundAccount | Waiting,
   effects: AccountEffectSet,
 ): Run {
-  if (outcome.kind === "Waiting") return ended(start, outcome);
+  if (outcome.kind === "Waiting") return endRun(start, outcome);
   const s = yield* effects.keepObject(start);
   return yield* reconcileAccount(withAccount(s, outcome, effects.readNow().now), effects);
 }

@@ -255,8 +255,3 @@ export interface KeyNeed {
   readonly reason: string;
   readonly message: string;
 }
-
-/** How a run ends, and what it knows then. */
-export function ended(snapshot: ApiKeySnapshot, end: ApiKeyEnded["end"]): ApiKeyEnded {
-  return { progress: { snapshot }, end };
-}

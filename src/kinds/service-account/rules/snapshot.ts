@@ -25,10 +25,6 @@ export type AccountEnded = Ended<AccountKind>;
 export type AccountReading = ReadContext<AccountKind>;
 export type AccountRun = RunContext<AccountKind>;
 
-export function ended(snapshot: AccountSnapshot, end: AccountEnded["end"]): AccountEnded {
-  return { progress: { snapshot }, end };
-}
-
 export interface AccountSnapshot {
   readonly object: ServiceAccount;
   readonly spec: ServiceAccountSpec;
@@ -174,14 +170,6 @@ export interface ListTimes {
   readonly creationTime: Instant;
   readonly listTime: Instant;
 }
-
-/** `Unconfirmed`: the console answered the call with success, and does not show its effect. */
-export type CleanUp =
-  | "Revoked"
-  | "Deleted"
-  | "RetainNotGranted"
-  | "RevokeUnconfirmed"
-  | "DeleteUnconfirmed";
 
 /**
  * By keyId: when the key was first seen without an ApiKey that names it, and what its description shows about its
