@@ -50,8 +50,12 @@ interface Read<K extends KindTypes, Snapshot = K["Snapshot"], Input = unknown, A
 }
 
 /** Changes the console, the cluster or the process. A plan goes on with an assumed answer instead. */
-interface Change<K extends KindTypes, Snapshot = K["Snapshot"], Input = unknown, Answer = unknown>
-  extends Named {
+export interface Change<
+  K extends KindTypes,
+  Snapshot = K["Snapshot"],
+  Input = unknown,
+  Answer = unknown,
+> extends Named {
   /** The only part that changes anything. Rejects at the first failure. */
   call(input: Input, snapshot: Snapshot, run: RunContext<K>): Promise<Answered<K, Answer>>;
   planned(

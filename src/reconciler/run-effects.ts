@@ -1,7 +1,8 @@
 import type { KubeObject, ResourceType } from "../kube/resource.ts";
 import type { ReadNow } from "./clock-reading.ts";
 import type { Effect, Effects, Ended } from "./effects.ts";
-import { addFinalizer, hasFinalizer, withFinalizer } from "./finalizers.ts";
+import { finalizerEffect } from "./finalizer-effect.ts";
+import { hasFinalizer } from "./finalizers.ts";
 import type { KindDefinition } from "./kind-definition.ts";
 import { publishEvents } from "./publish.ts";
 import type { Settled, Suspended, Waiting } from "./rules/outcome.ts";
@@ -58,12 +59,7 @@ function* keepObject<K extends KindTypes>(
   type: ResourceType<K["Object"]>,
   { does: { whileSuspended = false }, known }: Effect<K>,
 ): Effects<K, Progress<K>> {
-  const { object } = known.snapshot;
-  const does: Effect<K>["does"] = {
-    ...{ kind: "AddFinalizer", whileSuspended, isMinor: true },
-    call: async (_, __, run) => ({ answer: await addFinalizer(run, type, object) }),
-    planned: () => ({ answer: withFinalizer(object) }),
-  };
+  const does = finalizerEffect<K>(type, whileSuspended) as Effect<K>["does"];
   const written = yield { does, input: undefined, known };
   return { snapshot: { ...known.snapshot, object: written as K["Object"] } };
 }

@@ -1,7 +1,7 @@
-import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { ReadNow } from "../../../reconciler/clock-reading.ts";
 import { defineEffect } from "../../../reconciler/effects.ts";
-import { addFinalizer, hasFinalizer, withFinalizer } from "../../../reconciler/finalizers.ts";
+import { finalizerEffect } from "../../../reconciler/finalizer-effect.ts";
+import { hasFinalizer } from "../../../reconciler/finalizers.ts";
 import { serviceAccountType } from "../../../resources/resource-types.ts";
 import type { MarkedAccounts } from "../marked-accounts.ts";
 import type { AccountEffects, AccountKind, AccountSnapshot } from "../rules/snapshot.ts";
@@ -28,16 +28,8 @@ export type AccountEffectSet = ReturnType<typeof createAccountEffects> & {
   readonly readNow: ReadNow;
 };
 
-const writeFinalizer = defineEffect<AccountKind, AccountSnapshot, void, ServiceAccount>({
-  kind: "AddFinalizer",
-  isMinor: true,
-  // An account that the status of a suspended object has lost is recorded for other objects.
-  whileSuspended: true,
-  call: async (_, { object }, run) => ({
-    answer: await addFinalizer(run, serviceAccountType, object),
-  }),
-  planned: (_, { object }) => ({ answer: withFinalizer(object) }),
-});
+/** Also while suspended: an account that the status of a suspended object has lost is recorded for other objects. */
+const writeFinalizer = defineEffect(finalizerEffect<AccountKind>(serviceAccountType, true));
 
 /** Adds the finalizer if the object lacks it: the object stays until its account is cleaned up. */
 function* keepObject<S extends AccountSnapshot>(snapshot: S): AccountEffects<S> {
