@@ -116,6 +116,11 @@ export const connectionRef = z
   });
 export type ConnectionRef = z.output<typeof connectionRef>;
 
+/** Whether a kind can be the kind of a `connectionRef`. */
+export function isConnectionKind(kind: string | undefined): kind is ConnectionRef["kind"] {
+  return kind === "Connection" || kind === "ClusterConnection";
+}
+
 export const suspend = z.boolean().default(false).meta({
   description: "Pauses all changes of this object.",
 });

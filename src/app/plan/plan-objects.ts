@@ -1,4 +1,5 @@
 /** Plans what the operator would do if objects were applied. No operator has to run. */
+import { isConnectionKind } from "../../api/fields.ts";
 import type { PlannedCall } from "../../api/plan.ts";
 import {
   connectionKey,
@@ -90,7 +91,9 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
     const plans: ObjectPlan[] = [];
     for (const step of stepsOf(objects, caches)) {
       const { kind, key } = step;
-      const connection = isConnection(kind) ? connectionKey({ kind, ...key }, key.namespace) : "";
+      const connection = isConnectionKind(kind)
+        ? connectionKey({ kind, ...key }, key.namespace)
+        : "";
       if (connection !== "") await known.read(connection);
       const made = await plan(step, planners, cluster, signal);
       if (connection === "") plans.push(made);
@@ -157,8 +160,4 @@ function accountsOf(objects: readonly GivenObject[]): readonly ObjectKey[] {
 
 interface Referring {
   readonly serviceAccountRef?: { readonly name?: string };
-}
-
-function isConnection(kind: PlannedKind): kind is "Connection" | "ClusterConnection" {
-  return kind === "Connection" || kind === "ClusterConnection";
 }

@@ -1,5 +1,6 @@
 /** `suspend` and `resume` make the same change with different values. */
 import type { ApiKey } from "../../api/api-key.ts";
+import { isConnectionKind } from "../../api/fields.ts";
 import type { KindName } from "../../api/kinds.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
@@ -12,7 +13,7 @@ import { pendingRotation, rotationMissing } from "./rotation.ts";
 import { type Missing, unobserved, waitForAll } from "./wait.ts";
 
 /** Connections are suspended by name only, because a suspended connection also prevents revoking access. */
-const selectable = kindNames.filter((kind) => !isConnection(kind));
+const selectable = kindNames.filter((kind) => !isConnectionKind(kind));
 
 export async function setSuspend(invocation: Invocation, suspend: boolean): Promise<ExitCode> {
   const { io, options, args } = invocation;
@@ -65,8 +66,4 @@ function warningFor(object: AnyObject, suspend: boolean): string | undefined {
     requested &&
     `A rotation of ${nameOf(object)} was requested${requested.text}: its key is replaced next.`
   );
-}
-
-function isConnection(kind: KindName): boolean {
-  return kind === "Connection" || kind === "ClusterConnection";
 }

@@ -1,4 +1,5 @@
 /** `diff`: shows what applying objects would change in the console. */
+import { isConnectionKind } from "../../api/fields.ts";
 import { API_VERSION } from "../../api/meta.ts";
 import type { ObjectPlan } from "../../app/plan/plan-objects.ts";
 import { toKubeReader } from "../../kube/client/reader.ts";
@@ -62,7 +63,7 @@ async function compare(
   const refused = verdicts.flatMap((each) => (each.kind === "Refused" ? each : []));
   const others = given.filter((object) => !isCustomResource(object));
   const connections = accepted.filter(
-    ({ object, isChange }) => isChange && object.kind.endsWith("Connection"),
+    ({ object, isChange }) => isChange && isConnectionKind(object.kind),
   );
   const { users, unlisted } = await usersOfConnections(
     cluster,

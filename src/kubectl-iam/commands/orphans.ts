@@ -71,7 +71,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return kinds.size > 0 ? exitCode.found : isUnknown ? exitCode.unknown : exitCode.ok;
 }
 
-/** Pure. Since when the lists of keys with which ApiKeys were compared are known; `undefined` if there is no list. */
+/** Pure. How old the lists are with which the keys of ApiKeys were compared; `undefined` if there is no list. */
 export function ageOfLists(accounts: readonly ServiceAccount[], now: Instant): string | undefined {
   const listed = accounts.filter(({ status }) => status?.lastKeyListTime !== undefined);
   const [oldest] = listed.flatMap(({ status }) => status?.lastKeyListTime ?? []).toSorted();

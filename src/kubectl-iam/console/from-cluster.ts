@@ -1,4 +1,5 @@
 /** The console and the credentials, from a connection in the cluster or from a Secret that the operator wrote. */
+
 import { accountInUse } from "../../api/account-in-use.ts";
 import { type ApiKey, apiKeyKind } from "../../api/api-key.ts";
 import {
@@ -7,6 +8,7 @@ import {
   connectionKind,
 } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
+import { isConnectionKind } from "../../api/fields.ts";
 import { annotations, labels } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { readEntries } from "../../connections/source.ts";
@@ -30,7 +32,7 @@ export function givenConnection({ connection }: Options): GivenConnection {
   if (connection === undefined) return { kind: "ClusterConnection", name: "default" };
   if (!connection.includes("/")) return { kind: undefined, name: checkName(connection) };
   const { kind, name } = parseObjectName(connection);
-  if (kind === "Connection" || kind === "ClusterConnection") return { kind, name };
+  if (isConnectionKind(kind)) return { kind, name };
   throw new UsageError(`"${connection}" is not a connection: give a name such as iamconn/own`);
 }
 

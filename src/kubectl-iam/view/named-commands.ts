@@ -1,5 +1,5 @@
 /** Puts the objects into the commands of an advice that is the same for all objects. Pure. */
-import type { ConnectionRef } from "../../api/fields.ts";
+import { type ConnectionRef, isConnectionKind } from "../../api/fields.ts";
 import { ownEntry } from "../../util/own-entry.ts";
 import { commandAbout, findKind, type Named } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
@@ -32,12 +32,8 @@ function targetOf(kind: string | undefined, object: Referring, world: World): Na
   if (kind === object.kind) return object;
   if (kind === "ServiceAccount") return accountOf(object);
   if (kind === "ApiKey") return namedLike(object, kind, refsOf(object).apiKeyRef);
-  if (kind === undefined || !isConnection(kind)) return undefined;
-  return isConnection(object.kind) ? object : connectionOf(object, world);
-}
-
-function isConnection(kind: string): boolean {
-  return kind === "Connection" || kind === "ClusterConnection";
+  if (!isConnectionKind(kind)) return undefined;
+  return isConnectionKind(object.kind) ? object : connectionOf(object, world);
 }
 
 export function accountOf(object: Referring): Named | undefined {
