@@ -1,6 +1,7 @@
 /** kubectl-iam as a person uses it: by kubectl, against a real API server, the reference console and an operator. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { findLeaks } from "../../real-world/leaks.ts";
@@ -425,6 +426,8 @@ describe("acting", () => {
     const { output: screen } = await iam("status iamkey/old-key");
     expect(screen).toContain("False SecretConflict (also Stalled=True, IssuanceAllowed=False): ");
     const secret = { name: "old-key" };
+    // Times of creation have whole seconds, and within one the uid decides.
+    await sleep(1_100);
     await world.apiKey("later", { serviceAccountRef: { name: "ci-bot" }, secret });
     const { code, notes } = await iam("adopt-secret later --yes");
     expect([code, notes]).toEqual([3, expect.stringContaining("belongs to iamkey/old-key")]);
