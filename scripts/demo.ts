@@ -72,7 +72,7 @@ async function setUp(
   steps: Steps,
   directory: string,
   closers: (() => Promise<unknown>)[],
-  { kubeconfig, keep }: { readonly kubeconfig?: string; readonly keep: boolean },
+  { kubeconfig }: { readonly kubeconfig?: string },
 ): Promise<Stage> {
   const place =
     kubeconfig === undefined
@@ -88,7 +88,7 @@ async function setUp(
       metricsPort: await freePort(),
       probePort: await freePort(),
       // For a Connection to the console on this machine.
-      args: [...(keep ? [] : ["--leader-elect=false"]), "--connection-networks=127.0.0.1"],
+      args: ["--connection-networks=127.0.0.1"],
     }),
   );
   closers.push(() => operator.stop());

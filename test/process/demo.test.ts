@@ -66,6 +66,8 @@ test("--keep leaves everything running until its process is ended", async () => 
     const status = await run("kubectl", ["iam", "status"], env);
     expect(status.output).toMatch(/^iamkey\/ci-bot-key +True +KeyDelivered/m);
     expect(status.code).toBe(0);
+    const { output: findings } = await run("kubectl", ["iam", "doctor"], env);
+    expect(findings).toMatch(/^ok +Leader +/m);
   } finally {
     if (pid > 0) process.kill(pid, "SIGTERM");
   }
