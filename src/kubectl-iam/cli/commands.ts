@@ -45,7 +45,7 @@ export const commands: readonly CommandSpec[] = [
     summary: "List keys that were lost, cannot be delivered, or are unmanaged.",
     details: [
       "Orphaned keys were issued, but their secrets were lost. Pending keys cannot be delivered. Unmanaged keys are in the console's list of an account and in no ApiKey's status. Superseded keys are not listed: the status of their ApiKey names them.",
-      "Exits with status 1 if there are any.",
+      "Exits with status 1 if there are any, and otherwise with 4 if keys could not be read or are not reported yet.",
     ],
     options: [...clusterOptions, "operatorNamespace", "allNamespaces", "output"],
     examples: ["orphans -A"],
@@ -426,7 +426,7 @@ export const commands: readonly CommandSpec[] = [
     details: [
       "The installation: CRDs, permissions, the leader, connections with their consoles, clocks, interfering webhooks and policies, and the alerts that would fire, with the time that each waits.",
       "An ApiKey: the checks of the console's documentation, in its order. --action names the denied action; --body asks the console for its decision.",
-      "The output holds no secret. Exits with status 1 if a check fails.",
+      "The output holds no secret. Exits with status 1 if a check fails, and otherwise with 4 if the result of a check is unknown.",
     ],
     options: [...clusterOptions, "operatorNamespace", "operatorUser", "output", "action", "body"],
     completes: "apikey",

@@ -13,7 +13,7 @@ type Leader =
   | { readonly kind: "Held"; readonly text: string }
   /** The Lease exists, and no replica renews it. */
   | { readonly kind: "Lost"; readonly text: string }
-  /** The Lease does not exist: the operator runs elsewhere, without leader election, or not at all. */
+  /** No Lease exists: the operator runs elsewhere, without leader election, or not at all. */
   | { readonly kind: "None"; readonly text: string }
   | { readonly kind: "Unreadable"; readonly text: string };
 
@@ -33,7 +33,7 @@ export async function readLeader(cluster: Cluster, namespace: string): Promise<L
     held ??
     leaders[0] ?? {
       kind: "None",
-      text: `no replica of the operator has ever led in ${namespace}`,
+      text: `a Lease of the operator does not exist in ${namespace}`,
     }
   );
 }

@@ -24,5 +24,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       : await examineDenial(invocation, cluster, apiKey);
   if (isStructured(invocation)) await printValue(invocation, { items: findings });
   else io.print(renderFindings(findings, screenOf(io)));
-  return findings.some(({ verdict }) => verdict === "failed") ? exitCode.found : exitCode.ok;
+  const verdicts = new Set(findings.map(({ verdict }) => verdict));
+  if (verdicts.has("failed")) return exitCode.found;
+  return verdicts.has("unknown") ? exitCode.unknown : exitCode.ok;
 }

@@ -4,7 +4,7 @@ import { isKubeError } from "../../kube/errors.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { unlessForbidden } from "../cluster/read.ts";
-import { type Finding, ok, skipped, warning } from "./finding.ts";
+import { type Finding, ok, unknown, warning } from "./finding.ts";
 
 const CHECK = "Admission";
 
@@ -70,7 +70,7 @@ export async function checkAdmission({ kube }: Cluster): Promise<readonly Findin
     ]),
   );
   if (lists === undefined)
-    return [skipped(CHECK, "you do not have permission to list webhooks and policies")];
+    return [unknown(CHECK, "you do not have permission to list webhooks and policies")];
   const [validating, mutating, ...policies] = lists;
   const interfering = [
     ...[...validating, ...mutating].flatMap(webhookTexts),

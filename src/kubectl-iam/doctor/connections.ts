@@ -17,7 +17,7 @@ import { readCredentials, readTarget } from "../console/connection-target.ts";
 import { readConnection } from "../console/from-cluster.ts";
 import { type Answer, openSession } from "../console/session.ts";
 import { type ConsoleTarget, proxyOf } from "../console/target.ts";
-import { type Finding, failed, judgeReadiness, ok, skipped, warning } from "./finding.ts";
+import { type Finding, failed, judgeReadiness, ok, skipped, unknown, warning } from "./finding.ts";
 
 const CONNECT_MS = 5 * SECOND;
 const EXPIRES_SOON = 14 * DAY;
@@ -86,7 +86,7 @@ async function checkOne(
       return {
         findings: [
           own,
-          skipped(
+          unknown(
             check,
             "you do not have permission to read its credentials or certificates, so no login is tried",
           ),

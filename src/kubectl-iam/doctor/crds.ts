@@ -9,7 +9,7 @@ import { isKubeError } from "../../kube/errors.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
 import { truncateList } from "../../util/truncate-list.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
+import { type Finding, failed, ok, unknown, warning } from "./finding.ts";
 
 const CHECK = "CRDs";
 const UPGRADE = "Apply the CRDs of this version: docs/upgrade.md.";
@@ -50,7 +50,7 @@ export async function checkCrds({ kube }: Cluster): Promise<readonly Finding[]> 
       : [ok(CHECK, `all ${kinds.length} are there and as this version has them (${VERSION})`)];
   } catch (error) {
     if (isKubeError(error, "Forbidden"))
-      return [skipped(CHECK, "you do not have permission to read CRDs")];
+      return [unknown(CHECK, "you do not have permission to read CRDs")];
     throw error;
   }
 }

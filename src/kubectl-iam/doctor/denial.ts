@@ -8,7 +8,7 @@ import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
 import { Failure } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
-import { boundOf } from "../cluster/bound-policies.ts";
+import { boundOf, isReadable, notReadText } from "../cluster/bound-policies.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { commandAbout } from "../cluster/kinds.ts";
 import { readObject } from "../cluster/read.ts";
@@ -17,7 +17,7 @@ import { readCredentials, readTarget } from "../console/connection-target.ts";
 import { readConnection } from "../console/from-cluster.ts";
 import { type PolicyRecord, readPolicyRecords } from "../console/policy-records.ts";
 import { type ConsoleSession, openSession } from "../console/session.ts";
-import { type Finding, failed, judgeReadiness, ok, skipped, warning } from "./finding.ts";
+import { type Finding, failed, judgeReadiness, ok, skipped, unknown } from "./finding.ts";
 import type { Diagnosis } from "./installation.ts";
 import { judgePartition, judgePolicies } from "./policies.ts";
 import { examineSecret } from "./secret.ts";
@@ -56,7 +56,7 @@ export async function examineDenial(
       findings.push(judge("Console", `${clauseOf(why)}; the checks below need the console`)),
     ));
   if (account === undefined || session === undefined)
-    return { findings: [...findings, ...judgeStatus(apiKey, account)], answers: [] };
+    return { findings: [...findings, ...judgeStatus(invocation, apiKey, account)], answers: [] };
   await using _ = session;
   if (held.pair !== undefined) findings.push(await tryPair(session, held.pair, invocation.io));
   findings.push(...(await askConsole({ invocation, apiKey, account, session })));
@@ -79,7 +79,7 @@ async function tryPair({ target }: ConsoleSession, pair: KeyPair, io: Io): Promi
       }
       return ok(steps.pair, `the console accepts the pair of key ${pair.keyId} in the Secret`);
     },
-    (text) => skipped(steps.pair, text),
+    (text) => unknown(steps.pair, text),
   );
 }
 
@@ -118,20 +118,32 @@ const steps = {
   decision: "Decision",
 } as const;
 
+const UNREAD = "the console was not called";
+const NO_ACTION = skipped(steps.action, "give the denied action with --action");
+const NO_BODY = skipped(steps.decision, "give the question by --body to have the console decide");
+
 /** Without the console: the operator's last observations. */
-function judgeStatus(apiKey: ApiKey, account: ServiceAccount | undefined): readonly Finding[] {
+function judgeStatus(
+  { options: { action, body } }: Invocation,
+  apiKey: ApiKey,
+  account: ServiceAccount | undefined,
+): readonly Finding[] {
   const { bindings, liveKeyIds } = account?.status ?? {};
   const keyId = apiKey.status?.current?.keyId;
   const isListed = keyId !== undefined && liveKeyIds?.includes(keyId);
   return [
     account === undefined || bindings === undefined
-      ? skipped(steps.bindings, "unknown")
-      : judgeBindings(account, boundOf(account), "the operator last read"),
-    skipped(steps.policies, "unknown"),
+      ? unknown(steps.bindings, UNREAD)
+      : isReadable(account)
+        ? judgeBindings(account, boundOf(account), "the operator last read")
+        : unknown(steps.bindings, notReadText(account)),
+    unknown(steps.policies, UNREAD),
     isListed
       ? ok(steps.owner, `the operator last read key ${keyId} in the account's list of keys`)
-      : skipped(steps.owner, "unknown"),
-    ...[steps.headers, steps.action, steps.decision].map((check) => skipped(check, "unknown")),
+      : unknown(steps.owner, UNREAD),
+    unknown(steps.headers, UNREAD),
+    action === undefined ? NO_ACTION : unknown(steps.action, UNREAD),
+    body === undefined ? NO_BODY : unknown(steps.decision, UNREAD),
   ];
 }
 
@@ -142,13 +154,13 @@ function clauseOf(sentence: string): string {
 /** `undefined` after a report about what cannot be read. */
 async function readOr<T>(
   reading: Promise<T>,
-  report: (judge: typeof skipped, why: string) => void,
+  report: (judge: typeof unknown, why: string) => void,
 ): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {
     if (isKubeError(error, "Forbidden"))
-      report(skipped, `you do not have permission to read it (${error.message})`);
+      report(unknown, `you do not have permission to read it (${error.message})`);
     else if (error instanceof Failure) report(failed, error.message);
     else throw error;
     return undefined;
@@ -170,10 +182,10 @@ async function checkBindings({ account, session }: Subject) {
         bindings,
         finding: bindings.readable
           ? judgeBindings(account, bindings.policyIds, "bound")
-          : warning(steps.bindings, "the console's answer cannot be read"),
+          : unknown(steps.bindings, "the console's answer cannot be read"),
       };
     },
-    (text) => ({ bindings: unreadable, finding: skipped(steps.bindings, text) }),
+    (text) => ({ bindings: unreadable, finding: unknown(steps.bindings, text) }),
   );
 }
 
@@ -209,7 +221,7 @@ function policiesFindings(
   bindings: LiveBindings,
   policies: readonly PolicyRecord[] | string,
 ): readonly Finding[] {
-  if (typeof policies === "string") return [skipped(steps.policies, policies)];
+  if (typeof policies === "string") return [unknown(steps.policies, policies)];
   const bound = bindings.readable ? bindings.policyIds : [];
   return judgePolicies(steps.policies, bound, policies, invocation.options.action);
 }
@@ -231,7 +243,7 @@ async function checkOwner({ apiKey, account, session }: Subject): Promise<Findin
         return failed(steps.owner, `account ${saId} does not exist in the console`);
       const state = detail.status ?? "of unknown status";
       if (detail.keyIds === undefined)
-        return skipped(steps.owner, `account ${saId} is ${state}; the console lists no keys`);
+        return unknown(steps.owner, `account ${saId} is ${state}; the console lists no keys`);
       if (!detail.keyIds.includes(keyId))
         return failed(
           steps.owner,
@@ -242,7 +254,7 @@ async function checkOwner({ apiKey, account, session }: Subject): Promise<Findin
         ? ok(steps.owner, `key ${keyId} belongs to account ${saId}, which is active`)
         : failed(steps.owner, `account ${saId} is ${state}`);
     },
-    (text) => skipped(steps.owner, text),
+    (text) => unknown(steps.owner, text),
   );
 }
 
@@ -260,7 +272,7 @@ function checkHeaders(
 
 async function checkAction({ invocation, session }: Subject): Promise<Finding> {
   const { action } = invocation.options;
-  if (action === undefined) return skipped(steps.action, "give the denied action with --action");
+  if (action === undefined) return NO_ACTION;
   return answered(
     session,
     async () => {
@@ -275,13 +287,12 @@ async function checkAction({ invocation, session }: Subject): Promise<Finding> {
         "Give the identifier as the catalogue has it.",
       );
     },
-    (text) => skipped(steps.action, text),
+    (text) => unknown(steps.action, text),
   );
 }
 
 async function checkDecision({ invocation, session }: Subject): Promise<Finding> {
-  if (invocation.options.body === undefined)
-    return skipped(steps.decision, "give the question by --body to have the console decide");
+  if (invocation.options.body === undefined) return NO_BODY;
   const body = await readBody(invocation);
   return answered(
     session,

@@ -5,14 +5,21 @@ import { clean, type Screen, type Style, wrap } from "../view/screen.ts";
 
 export interface Finding {
   readonly check: string;
-  /** `skipped`: the check was not possible, and the text says why. */
-  readonly verdict: "ok" | "warning" | "failed" | "skipped";
+  /**
+   * `unknown`: the check needs something that cannot be read, and the text says what. `skipped`: the check was not
+   * requested, or does not apply.
+   */
+  readonly verdict: "ok" | "warning" | "failed" | "unknown" | "skipped";
   readonly found: string;
   /** What to do about the finding; further lines belong to the first line. */
   readonly remedy?: string | undefined;
 }
 
 export const ok = (check: string, found: string): Finding => ({ check, verdict: "ok", found });
+export const unknown = (check: string, found: string, remedy?: string): Finding => ({
+  ...failed(check, found, remedy),
+  verdict: "unknown",
+});
 export const skipped = (check: string, found: string): Finding => ({
   check,
   verdict: "skipped",
@@ -42,6 +49,7 @@ const styles: Readonly<Record<Finding["verdict"], Style>> = {
   ok: "good",
   warning: "warning",
   failed: "bad",
+  unknown: "warning",
   skipped: "dim",
 };
 const VERDICT_WIDTH = 9;

@@ -13,7 +13,7 @@ import { checkAdmission } from "./admission.ts";
 import { checkAlerts } from "./alerts.ts";
 import { checkConnections } from "./connections.ts";
 import { checkCrds } from "./crds.ts";
-import { type Finding, failed, ok, skipped } from "./finding.ts";
+import { type Finding, failed, ok, unknown } from "./finding.ts";
 import { checkLeader } from "./leader.ts";
 import { checkPermissions, leaseRules, operatorRules, readerRules } from "./permissions.ts";
 
@@ -52,7 +52,7 @@ export async function examineInstallation(
     const { world, unreadable } = await readWorld(cluster, scopeOf(cluster, options));
     if (unreadable.length > 0)
       findings.push(
-        skipped(
+        unknown(
           "Objects",
           `you do not have permission to list ${unreadable.map((kind) => kindOf(kind).plural).join(", ")}`,
         ),
@@ -84,7 +84,7 @@ async function checkOperatorPermissions(
   const user = options.operatorUser ?? (await findOperatorUser(cluster, home));
   if (user === undefined)
     return [
-      skipped(check, `no Deployment of it is seen in ${home}: name its user by --operator-user`),
+      unknown(check, `no Deployment of it is seen in ${home}: name its user by --operator-user`),
     ];
   await using operator = await openCluster(io, { ...options, as: user });
   return [

@@ -1,7 +1,7 @@
 /** Whether a replica of the operator renews the Lease. */
 import type { Cluster } from "../cluster/cluster.ts";
 import { readLeader } from "../cluster/leader.ts";
-import { type Finding, failed, ok, skipped } from "./finding.ts";
+import { type Finding, failed, ok, unknown } from "./finding.ts";
 
 const CHECK = "Leader";
 
@@ -12,12 +12,14 @@ export async function checkLeader(
 ): Promise<readonly Finding[]> {
   const { kind, text } = await readLeader(cluster, namespace);
   if (kind === "Held") return [ok(CHECK, text)];
-  if (kind === "Unreadable") return [skipped(CHECK, text)];
+  if (kind === "Unreadable") return [unknown(CHECK, text)];
+  const look = `kubectl get pods -n ${namespace}`;
+  if (kind === "Lost") return [failed(CHECK, text, look)];
   return [
-    failed(
+    unknown(
       CHECK,
-      text,
-      `kubectl get pods -n ${namespace}; if the operator runs in another namespace, name it with --operator-namespace.`,
+      `${text}: it runs in another namespace, without leader election, or not at all`,
+      `${look}; --operator-namespace names another namespace.`,
     ),
   ];
 }

@@ -5,7 +5,7 @@ import { GROUP } from "../../api/meta.ts";
 import { canI, type ResourceRule, type Verb } from "../../kube/client/access-review.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { type Finding, failed, ok, skipped } from "./finding.ts";
+import { type Finding, failed, ok, unknown } from "./finding.ts";
 
 export interface Rule {
   readonly apiGroups: readonly string[];
@@ -100,7 +100,7 @@ export async function checkPermissions(
     );
   } catch (error) {
     if (isKubeError(error, "Forbidden"))
-      return skipped(check, "you do not have permission to impersonate that user");
+      return unknown(check, "you do not have permission to impersonate that user");
     throw error;
   }
 }

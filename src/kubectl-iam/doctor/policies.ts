@@ -1,6 +1,6 @@
 /** What the bound policies allow for an action, as far as the console shows their statements. Pure. */
 import type { PolicyRecord, Statement } from "../console/policy-records.ts";
-import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
+import { type Finding, failed, ok, skipped, unknown } from "./finding.ts";
 
 /** A finding for each relevant policy, and a finding for all policies together. */
 export function judgePolicies(
@@ -36,14 +36,20 @@ function sum(
       `a bound policy denies ${action}; a Deny overrides every Allow`,
       "Take that policy away, or have it changed.",
     );
-  if (relevant.length > 0) return ok(check, `${action} is allowed, and not denied`);
-  return isWhole
-    ? failed(
-        check,
-        `no bound policy allows ${action}`,
-        "Bind a policy that does: kubectl iam console policies -o wide",
-      )
-    : warning(check, `no policy that can be read allows ${action}`);
+  const isAllowed = relevant.length > 0;
+  if (!isWhole)
+    return unknown(
+      check,
+      isAllowed
+        ? `${action} is allowed, unless a policy that cannot be read denies it`
+        : `no policy that can be read allows ${action}`,
+    );
+  if (isAllowed) return ok(check, `${action} is allowed, and not denied`);
+  return failed(
+    check,
+    `no bound policy allows ${action}`,
+    "Bind a policy that does: kubectl iam console policies -o wide",
+  );
 }
 
 function describe(statements: readonly Statement[], action: string | undefined): string {
@@ -83,7 +89,7 @@ export function judgePartition(
     .flatMap(({ resources }) => resources.map((resource) => resource.split(":")[1] ?? ""));
   const partitions = [...new Set(patterns)];
   if (partitions.length === 0)
-    return skipped(check, "no resource patterns can be read, so the partition is not compared");
+    return unknown(check, "no resource patterns can be read, so the partition is not compared");
   if (partitions.includes("*")) return ok(check, "the policies hold for every partition");
   const wanted = partitions.join(", ");
   if (partitionId === undefined)

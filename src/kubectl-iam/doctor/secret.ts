@@ -7,7 +7,7 @@ import { type Secret, secretType } from "../../kube/resource-types.ts";
 import { Failure } from "../cli/errors.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { readPair } from "../console/from-cluster.ts";
-import { type Finding, failed, ok, skipped, warning } from "./finding.ts";
+import { type Finding, failed, ok, unknown, warning } from "./finding.ts";
 
 interface SecretFinding {
   readonly finding: Finding;
@@ -40,13 +40,13 @@ export async function examineSecret(cluster: Cluster, apiKey: ApiKey): Promise<S
   } catch (error) {
     if (isKubeError(error, "Forbidden"))
       return {
-        finding: skipped(check, `you do not have permission to read it (${error.message})`),
+        finding: unknown(check, `you do not have permission to read it (${error.message})`),
       };
     if (!(error instanceof Failure)) throw error;
     const isTemplate = error.message.startsWith("no entry");
     return {
       finding: isTemplate
-        ? skipped(check, "its entries hold the pair only as part of a text")
+        ? unknown(check, "its entries hold the pair only as part of a text")
         : failed(check, error.message, remedy),
     };
   }

@@ -92,7 +92,7 @@ describe("a user with read permissions", () => {
     expect(code).toBe(3);
     expect(notes).toContain("secrets");
     expect((await iam("doctor --as viewer")).output).toMatch(
-      /^skipped +iamconn\/console +you do not have permission to read its credentials/m,
+      /^unknown +iamconn\/console +you do not have permission to read its credentials/m,
     );
   });
 });
@@ -124,15 +124,17 @@ describe("a user with permission to read ApiKeys only", () => {
     expect(byKeyViewer.notes).toBe("");
     expect(byKeyViewer.output).toMatch(/^ok +iamkey\/ci-bot-key +KeyDelivered$/m);
     expect(byKeyViewer.output).toMatch(
-      /^skipped +iamsa\/ci-bot +you do not have permission to read it \(.*serviceaccounts/m,
+      /^unknown +iamsa\/ci-bot +you do not have permission to read it \(.*serviceaccounts/m,
     );
-    expect(byKeyViewer.output).toMatch(/^skipped +1\. Bindings +unknown$/m);
+    expect(byKeyViewer.output).toMatch(/^unknown +1\. Bindings +the console was not called$/m);
+    expect(byKeyViewer.output).toMatch(/^skipped +Action /m);
+    expect(byKeyViewer.code).toBe(4);
     const byViewer = await iam("doctor ci-bot-key --as viewer");
     expect(byViewer.output).toMatch(
-      /^skipped +Console +you do not have permission to read it \(.*secrets/m,
+      /^unknown +Console +you do not have permission to read it \(.*secrets/m,
     );
     expect(byViewer.output).toMatch(/^ok +1\. Bindings +the operator last read: pol-/m);
-    expect(byViewer.code).toBe(0);
+    expect(byViewer.code).toBe(4);
   });
 
   test("gets an error that names the missing permission if nothing can be shown", async () => {

@@ -326,7 +326,9 @@ describe("policies", () => {
     expect(verdicts(["all"], "svc:A.B.Other")).toEqual(["ok", "ok"]);
     expect(verdicts(["read", "deny"]).at(-1)).toBe("failed");
     expect(verdicts(["read"], "svc:A.C.Read").at(-1)).toBe("failed");
-    expect(verdicts(["dark"])).toEqual(["skipped", "warning"]);
+    expect(verdicts(["dark"])).toEqual(["skipped", "unknown"]);
+    expect(verdicts(["read", "dark"])).toEqual(["ok", "skipped", "unknown"]);
+    expect(verdicts(["deny", "dark"]).at(-1)).toBe("failed");
     expect(verdicts([])).toEqual([]);
   });
 
@@ -337,7 +339,7 @@ describe("policies", () => {
     expect(verdict("all")).toBe("failed");
     expect(verdict("all", "p1")).toBe("ok");
     expect(verdict("all", "p2")).toBe("failed");
-    expect(verdict("dark", "p2")).toBe("skipped");
+    expect(verdict("dark", "p2")).toBe("unknown");
   });
 });
 
