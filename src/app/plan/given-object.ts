@@ -1,4 +1,4 @@
-/** Objects of a user, as written in a file, by group, version and kind. */
+/** Objects of a user, as they would be stored, by group, version and kind. */
 import { GROUP } from "../../api/meta.ts";
 import { kinds } from "../../kinds/kinds.ts";
 import { apiVersionOf } from "../../kube/client/api-path.ts";

@@ -16,7 +16,7 @@ import { silentLog } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
 import { type Clock, toIso8601 } from "../../util/time.ts";
 import { createClusterCache } from "../caches.ts";
-import { type GivenObject, isCustomResource, typeOfGiven } from "./given-object.ts";
+import { type GivenObject, typeOfGiven } from "./given-object.ts";
 import { noMetrics } from "./unobserved.ts";
 
 export interface HypotheticalCluster {
@@ -126,10 +126,7 @@ function idOf({ group, plural }: ResourceType, key: ObjectKey): string {
   return `${group}/${plural}/${keyText(key)}`;
 }
 
-/**
- * The object as applying it would leave it. A custom resource is given in that state; of other objects, the labels and
- * annotations are added to the existing.
- */
+/** The given object with the metadata that only the API server writes, and with the stored status. */
 async function merged(
   reader: KubeReader,
   type: ResourceType,
@@ -142,12 +139,7 @@ async function merged(
   if (stored?.metadata === undefined) return { ...rest, metadata: { ...made, ...metadata } };
   const isSame = isDeepStrictEqual(stored.spec, object.spec);
   const generation = (stored.metadata.generation ?? 0) + (isSame ? 0 : 1);
-  const { labels, annotations } = isCustomResource(object)
-    ? metadata
-    : {
-        labels: { ...stored.metadata.labels, ...metadata.labels },
-        annotations: { ...stored.metadata.annotations, ...metadata.annotations },
-      };
+  const { labels, annotations } = metadata;
   return {
     ...stored,
     ...rest,

@@ -27,7 +27,7 @@ import { noEvents, noMetrics } from "./unobserved.ts";
 interface PlanRequest {
   /** The only access to the cluster. */
   readonly kube: KubeReader;
-  /** Custom resources as they would be stored, and other objects as in their files. */
+  /** As they would be stored. */
   readonly objects: readonly GivenObject[];
   /** The namespace of the ClusterConnections' Secrets and ConfigMaps. */
   readonly operatorNamespace: string;

@@ -14,6 +14,7 @@ import { type StoredUser, usersOfConnections } from "../cluster/connection-users
 import { type FileObject, placed, readObjects } from "../cluster/given-objects.ts";
 import { isCustomResource, nameOf, toText } from "../cluster/kinds.ts";
 import { operatorNamespace } from "../cluster/operator.ts";
+import { othersAsApplied } from "../cluster/other-objects.ts";
 import { refsOf } from "../cluster/relations.ts";
 import { judge } from "../cluster/verdict.ts";
 import { proxyOf } from "../console/target.ts";
@@ -61,7 +62,10 @@ async function compare(
   const verdicts = await Promise.all(own.map((object) => judge(cluster.kube, object, given)));
   const accepted = verdicts.flatMap((each) => (each.kind === "Accepted" ? each : []));
   const refused = verdicts.flatMap((each) => (each.kind === "Refused" ? each : []));
-  const others = given.filter((object) => !isCustomResource(object));
+  const others = await othersAsApplied(
+    cluster.kube,
+    given.filter((object) => !isCustomResource(object)),
+  );
   const connections = accepted.filter(
     ({ object, isChange }) => isChange && isConnectionKind(object.kind),
   );

@@ -1,0 +1,55 @@
+/** `diff` plans with the Secrets of its files, as they would be stored. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
+import { type Differ, differ, object } from "./support/diff.ts";
+import { openScene, type Scene } from "./support/scene.ts";
+
+let scene: Scene;
+let files: Differ;
+beforeAll(async () => {
+  scene = await openScene();
+  files = differ(scene);
+});
+afterAll(() => scene.close());
+
+const secret = (name: string, content: object) => ({
+  ...{ apiVersion: "v1", kind: "Secret", metadata: { name } },
+  ...content,
+});
+const account = (name: string, connection: string) =>
+  object("ServiceAccount", name, { connectionRef: { kind: "Connection", name: connection } });
+async function connection(name: string) {
+  const { spec } = await scene.world.get("Connection", "console");
+  return object("Connection", name, {
+    ...spec,
+    credentials: { login: { secretRef: { name: `${name}-login` } } },
+  });
+}
+
+test.each(["stringData", "data"])("a login in the file is used, as %s", async (field) => {
+  const name = field.toLowerCase();
+  const entries = Object.entries(DEFAULT_CREDENTIALS).map(([key, value]) => [
+    key,
+    field === "data" ? btoa(value) : value,
+  ]);
+  const login = secret(`${name}-login`, { [field]: Object.fromEntries(entries) });
+  const set = [login, await connection(name), account(name, name)];
+  const { code, output, notes } = await files.diff(set);
+  expect(output).toMatch(new RegExp(`^iamsa/${name} +createServiceAccount `, "m"));
+  expect({ code, notes }).toEqual({ code: 1, notes: "" });
+  await files.apply(set);
+  await scene.world.ready("ServiceAccount", name);
+});
+
+test("the entries that the file does not have are kept", async () => {
+  const { world } = scene;
+  await world.writeSecret("kept-login", { ...DEFAULT_CREDENTIALS, password: "old" });
+  const set = [
+    secret("kept-login", { stringData: { password: DEFAULT_CREDENTIALS.password } }),
+    await connection("kept"),
+    account("kept", "kept"),
+  ];
+  expect((await files.diff(set)).output).toMatch(/^iamsa\/kept +createServiceAccount /m);
+  await files.apply(set);
+  await world.ready("ServiceAccount", "kept");
+});
