@@ -20,7 +20,7 @@ import {
   unlistedStagedPair,
   unrecordedPair,
 } from "./rules/delivery.ts";
-import { canGoOn, endOf } from "./rules/end.ts";
+import { endOf } from "./rules/end.ts";
 import { nextRevision, pairToTryAgain, reasonToIssue, waitForIssue } from "./rules/issue.ts";
 import { contentToRestore, isTargetNeeded, keyToRetire, onlyLetIn } from "./rules/maintenance.ts";
 import { closeAsLost, closeByLists, recoveryDueMs, unexplainedAttempt } from "./rules/recovery.ts";
@@ -47,7 +47,7 @@ export interface RunParts {
  *   after the Secret holds it (S7).
  * - The previous key is revoked only after the whole overlap, with the new key verified and delivered (S3), and if the
  *   overlap waits for Pods, with no Pod on an older version of the Secret.
- * - A key in use is maintained even while its successor waits.
+ * - A key in use is checked even if its successor is refused, and maintained even while its successor waits.
  *
  * Every effect may be the last before a crash: the next run decides from what is stored.
  */
@@ -57,12 +57,21 @@ export function* reconcileApiKey(
 ): ApiKeyEffects<ApiKeyEnded> {
   const { effects, readNow, timing } = parts;
   let s = isStagedPairNew(start) ? yield* effects.noteStaged(start) : start;
-  do {
-    s = yield* supplyKey(s, parts);
-    s = yield* maintainKey(s, parts);
-    // The key in use may have turned out not to work: what spares a working key no longer stops its successor.
-  } while (canGoOn(s, readNow(), timing));
+  s = yield* stageHeldPair(s, parts);
+  if (isTargetNeeded(s, readNow(), timing)) s = yield* effects.readTarget(s);
+  s = yield* checkKeyInUse(s, parts);
+  s = yield* supplyKey(s, parts);
+  s = yield* maintainKey(s, parts);
   return endRun(s, endOf(s, readNow(), timing));
+}
+
+/** Comes before the successor, which can fail the run: a key that stopped working is reported anyway. */
+function* checkKeyInUse(
+  start: ApiKeySnapshot,
+  { effects, readNow, timing }: RunParts,
+): ApiKeyEffects<ApiKeySnapshot> {
+  const pair = pairToCheck(start, readNow(), timing);
+  return pair === undefined ? start : yield* effects.checkKeyInUse(start, { pair });
 }
 
 /**
@@ -70,10 +79,7 @@ export function* reconcileApiKey(
  * interrupted run has left: it is staged, delivered and recorded from the top.
  */
 function* supplyKey(start: ApiKeySnapshot, parts: RunParts): ApiKeyEffects<ApiKeySnapshot> {
-  const { effects, readNow, timing } = parts;
-  let s = start;
-  if (isTargetNeeded(s, readNow(), timing)) s = yield* effects.readTarget(s);
-  s = yield* stageHeldPair(s, parts);
+  let s = yield* stageHeldPair(start, parts);
   s = yield* recordKeys(s, parts);
   const pair = pairToDeliver(s);
   if (pair !== undefined) return yield* deliverPair(s, pair, parts);
@@ -206,8 +212,7 @@ function* maintainKey(start: ApiKeySnapshot, parts: RunParts): ApiKeyEffects<Api
   let s = start;
   const contents = contentToRestore(s, readNow());
   if (contents !== undefined) s = yield* effects.renderSecret(s, contents);
-  const pair = pairToCheck(s, readNow(), timing);
-  if (pair !== undefined) s = yield* effects.verifyPair(s, { pair });
+  s = yield* checkKeyInUse(s, parts);
   if (waitForKeyInUse(s, readNow(), timing) !== undefined) return s;
   s = yield* retireKeys(s, parts);
   if (waitForKeyInUse(s, readNow(), timing) !== undefined) return s;

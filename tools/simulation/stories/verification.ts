@@ -109,6 +109,28 @@ const endedStories: readonly Story[] = [
     await world.pass(2 * MINUTE);
     world.expect("it is delivered", holdsLiveKey(world));
   }),
+  story("a deleted key is found though the console issues no successor", async (world) => {
+    await world.begin();
+    world.fault("issueKey", refused(403), 10_000);
+    world.rotate("one");
+    await world.pass(MINUTE);
+    world.expect("it is in use", said(world), "True PermissionDenied");
+    endKey(world);
+    list(world);
+    await world.pass(5 * SECOND);
+    world.expect("it is reported", said(world), "False PermissionDenied");
+    world.expect("as rejected", said(world, "Verified"), "False KeyRefused");
+  }),
+  story("a deleted key is found though its Secret cannot be written", async (world) => {
+    await world.begin();
+    world.fault("patch secrets", refused(422), 10_000);
+    world.change(apiKeyType, "ci", { secret: { labels: { team: "a" } } });
+    endKey(world);
+    list(world);
+    await world.pass(5 * SECOND);
+    world.expect("it is reported", said(world), "False Invalid");
+    world.expect("as rejected", said(world, "Verified"), "False KeyRefused");
+  }),
   story("a key in order is not checked again", async (world) => {
     await world.begin();
     const calls = world.calls("searchActions");

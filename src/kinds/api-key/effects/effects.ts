@@ -23,7 +23,7 @@ import {
   stagePair,
   switchSecret,
 } from "./secret.ts";
-import { verifyPair } from "./verify.ts";
+import { checkKeyInUse, verifyPair } from "./verify.ts";
 
 export type KeyEffects = ReturnType<typeof apiKeyEffects>;
 
@@ -36,6 +36,7 @@ export function apiKeyEffects(coordination: IssueCoordination) {
     readUnexplainedKeys,
     readKeysAgain: readKeysAgain(coordination),
     closeAttempt: closeAttempt(coordination),
+    checkKeyInUse,
     verifyPair,
     switchSecret,
     commitKey,

@@ -8,8 +8,8 @@ import {
 } from "../../../reconciler/rules/outcome.ts";
 import type { Timing } from "../timing.ts";
 import { reportMove } from "./accounts.ts";
-import { pairToDeliver, waitForDelivery } from "./delivery.ts";
-import { reasonToIssue, waitForIssue } from "./issue.ts";
+import { waitForDelivery } from "./delivery.ts";
+import { waitForIssue } from "./issue.ts";
 import { reportNotKept } from "./not-kept.ts";
 import { waitForRecovery } from "./recovery.ts";
 import { reportReservedMetadata } from "./reserved-metadata.ts";
@@ -33,19 +33,14 @@ export function endOf(
 }
 
 /**
- * A key that the console did not revoke, or a Secret that the API server does not accept, fails the run, but only after
- * everything else is done.
+ * A key that the console did not revoke, a check of the key in use without a clear answer, or a Secret that the API
+ * server does not accept, fails the run, but only after everything else is done.
  */
-export function failureOf({ failedRevocations, precheck }: ApiKeySnapshot): Failing | undefined {
-  const [error = precheck?.refusal] = failedRevocations?.values() ?? [];
+export function failureOf({
+  failedCheck,
+  failedRevocations,
+  precheck,
+}: ApiKeySnapshot): Failing | undefined {
+  const [error = failedCheck ?? precheck?.refusal] = failedRevocations?.values() ?? [];
   return error && { kind: "Failing", error };
-}
-
-/** Whether a pair can be delivered, or a key issued, at the end of a run after all. */
-export function canGoOn(snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing): boolean {
-  if (firstFinding(supplyWaits, snapshot, at, timing) !== undefined) return false;
-  if (pairToDeliver(snapshot) !== undefined) return true;
-  return (
-    snapshot.precheck?.refusal === undefined && reasonToIssue(snapshot, at, timing) !== undefined
-  );
 }

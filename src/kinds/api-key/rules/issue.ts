@@ -7,7 +7,6 @@ import type { Timing } from "../timing.ts";
 import { blocks, pairIsNotKept } from "./blocks.ts";
 import { needs } from "./needs.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
-import { verdictOnCurrent } from "./verification.ts";
 
 /** Why a key is to be issued now: one is needed, and nothing forbids it. */
 export function reasonToIssue(
@@ -40,16 +39,15 @@ function needOf(snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing): Key
 }
 
 /**
- * The rejected pair in use, if this run has not tried it. The console may accept it again, for example after its account
- * is enabled, so an earlier rejection is not enough.
+ * The rejected pair in use, to be tried after a read that has shown its account as active. The console may accept the
+ * pair again, for example after the account is enabled, so an earlier rejection is not enough.
  */
 export function pairToTryAgain(
   snapshot: ApiKeySnapshot,
   at: ClockReading,
   timing: Timing,
 ): IssuedPair | undefined {
-  return reasonToIssue(snapshot, at, timing)?.reason === "KeyRefused" &&
-    verdictOnCurrent(snapshot) === undefined
+  return reasonToIssue(snapshot, at, timing)?.reason === "KeyRefused"
     ? pairIn(snapshot.target)
     : undefined;
 }

@@ -43,6 +43,7 @@ import {
   isCheckedRegularly,
   nextCheckMs,
   replacedInMs,
+  shownEnd,
 } from "./verification.ts";
 
 const DELETION_RETRY_MS = 30 * SECOND;
@@ -331,15 +332,16 @@ function delays(instants: readonly (Instant | undefined)[], at: AgreedTime): rea
 /**
  * When to retry an error that, according to the error itself, only a change of the object can resolve. A console that
  * does not revoke an old key must not block maintenance of the key in use, nor delay a deletion for longer than a
- * console that does not respond. And a Secret that is invalid, for example immutable, may become valid without any
- * notification.
+ * console that does not respond. A Secret that is invalid, for example immutable, may become valid without any
+ * notification. And consumers whose key is rejected need another one.
  */
 function retryMs(
-  { self, failedRevocations }: ApiKeySnapshot,
+  snapshot: ApiKeySnapshot,
   error: unknown,
   { secretCheckMs }: Timing,
 ): number | undefined {
+  const { self, failedRevocations } = snapshot;
   if (self.deletingSince !== undefined) return DELETION_RETRY_MS;
   const mayPass = failedRevocations !== undefined || isKubeError(error, "Invalid");
-  return mayPass ? secretCheckMs : undefined;
+  return mayPass || shownEnd(snapshot) !== undefined ? secretCheckMs : undefined;
 }

@@ -241,6 +241,8 @@ interface LearnedInRun {
   readonly hasWritten?: true;
   /** Whether the key was written to a Secret of another owner. */
   readonly hasAdopted?: boolean;
+  /** The error of a check of the key in use whose answer does not show whether the key works. */
+  readonly failedCheck?: IamError;
   /** By keyId: errors of keys that the console did not revoke. */
   readonly failedRevocations?: ReadonlyMap<string, IamError>;
 }

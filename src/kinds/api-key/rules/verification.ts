@@ -23,8 +23,9 @@ export function pairToCheck(
   at: ClockReading,
   timing: Timing,
 ): IssuedPair | undefined {
-  const { status, target } = snapshot;
-  if (status.current === undefined || verdictOnCurrent(snapshot) !== undefined) return undefined;
+  const { failedCheck, status, target } = snapshot;
+  if (status.current === undefined || failedCheck !== undefined) return undefined;
+  if (verdictOnCurrent(snapshot) !== undefined) return undefined;
   return isCheckDue(snapshot, at, timing) ? pairIn(target) : undefined;
 }
 
@@ -189,7 +190,8 @@ export function endWhileSuspended(snapshot: ApiKeySnapshot): string | undefined 
 }
 
 function canCheck(snapshot: ApiKeySnapshot): boolean {
-  return accountInUse(snapshot).kind === "Ready" && isDelivered(snapshot);
+  const { kind } = accountInUse(snapshot);
+  return kind === "Ready" && !snapshot.spec.suspend && isDelivered(snapshot);
 }
 
 export function isCheckRequested({ object: { metadata, status } }: ApiKeySnapshot): boolean {

@@ -238,6 +238,15 @@ test("a clock that was set back delays no try", () => {
   expect(firstOf(world).kind).toBe("VerifyPair");
 });
 
+test("a check of the key in use without a clear answer stops no rotation, and is reported", () => {
+  const failedCheck = new IamError("Unavailable", "no", { operation: "searchActions" });
+  const world = delivered({ account: { ...account, liveKeyIds: [], lastKeyListTime: NOW } });
+  const answers = { VerifyPair: (before: ApiKeySnapshot) => ({ ...before, failedCheck }) };
+  expect(firstOf(having(answers, world))).toEqual({ kind: "Failing", error: failedCheck });
+  const rotating = { ...world, status: { ...world.status, ...due } };
+  expect(firstOf(having(answers, rotating))).toEqual({ kind: "Precheck" });
+});
+
 describe("keys that the console lists after an attempt", () => {
   const inUse = trying({
     target: holding(pair(1)),
@@ -278,7 +287,8 @@ describe("keys that the console lists after an attempt", () => {
   ])("%s", (_, world, secondRead, keyIds, refund = keyIds.length === 0) => {
     const orphans = keyIds.map((keyId) => ({ keyId, attemptId: "a1" }));
     const closing = { kind: "CloseAttempt", refund, orphans };
-    expect(firstOf(having({ ReadKeysAgain: secondRead }, world))).toMatchObject(closing);
+    const given = having({ VerifyPair: same, ReadKeysAgain: secondRead }, world);
+    expect(firstOf(given)).toMatchObject(closing);
   });
 
   test("prove nothing while one of them may be of another ApiKey", () => {
