@@ -1,4 +1,5 @@
 /** Plans what the operator would do if objects were applied. No operator has to run. */
+import { isTrue } from "../../api/conditions.ts";
 import { isConnectionKind } from "../../api/fields.ts";
 import type { PlannedCall } from "../../api/plan.ts";
 import {
@@ -53,8 +54,8 @@ export interface ObjectPlan {
 }
 
 /**
- * Returns one plan for each ServiceAccount, for the policies of each ServiceAccount, and for each ApiKey, in the order
- * of reconciling. Logs in to the consoles concerned, and only reads from them. Rejects if the cluster cannot be read.
+ * Returns one plan for each connection, for each ServiceAccount, for the policies of each ServiceAccount, and for each
+ * ApiKey, in the order of reconciling. Logs in to the consoles concerned, and only reads from them. Rejects if the cluster cannot be read.
  */
 export async function planObjects(request: PlanRequest): Promise<readonly ObjectPlan[]> {
   const { clock, random, userAgent, signal } = request;
@@ -89,6 +90,8 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
   try {
     const planners = createPlanners(context, registry, request.operatorNamespace);
     const plans: ObjectPlan[] = [];
+    const isGiven = ({ kind, key }: Step) =>
+      objects.some((each) => each.kind === kind && keyText(keyOf(each)) === keyText(key));
     for (const step of stepsOf(objects, caches)) {
       const { kind, key } = step;
       const connection = isConnectionKind(kind)
@@ -96,8 +99,9 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
         : "";
       if (connection !== "") await known.read(connection);
       const made = await plan(step, planners, cluster, signal);
-      if (connection === "") plans.push(made);
-      else if (made.isUnknown) known.note(connection, `cannot be used (${made.obstacle})`);
+      if (connection !== "" && made.isUnknown)
+        known.note(connection, `cannot be used (${made.obstacle})`);
+      if (connection === "" || isGiven(step)) plans.push(made);
     }
     return plans;
   } finally {
@@ -110,7 +114,10 @@ interface Step {
   readonly key: ObjectKey;
 }
 
-/** The planned statuses become part of the cluster, so later steps build on them. */
+/**
+ * The planned statuses become part of the cluster, so later steps build on them. A connection that is suspended while it
+ * is ready stays ready: its session, which only the operator has, is kept.
+ */
 async function plan(
   { kind, key }: Step,
   planners: Planners,
@@ -118,9 +125,16 @@ async function plan(
   signal: AbortSignal,
 ): Promise<ObjectPlan> {
   const planner = planners[kind];
+  const before = planner.get(key);
   const { calls = [], objects = [], error } = (await planner.plan(key, signal)) ?? {};
   for (const { type, object } of objects) put(type, object);
-  const obstacle = error === undefined ? obstacleOf(planner.get(key)) : toError(error).message;
+  const after = obstacleOf(planner.get(key));
+  const isStillReady =
+    isConnectionKind(kind) &&
+    after?.startsWith("Suspended:") &&
+    isTrue(before?.status?.conditions, "Ready");
+  const reported = isStillReady ? undefined : after;
+  const obstacle = error === undefined ? reported : toError(error).message;
   const isUnknown = error !== undefined || obstacle?.startsWith("ConsoleUnavailable:") === true;
   return { kind, key, calls, obstacle, isUnknown };
 }

@@ -96,7 +96,7 @@ async function compare(
     : held.length + refused.length === 0
       ? "Nothing would change in the console."
       : "Nothing would change in the console at once. See the following.";
-  const isElsewhere = plans.some(({ key }) => key.namespace !== cluster.namespace);
+  const isElsewhere = plans.some(({ key }) => !["", cluster.namespace].includes(key.namespace));
   await printTable(invocation, {
     rows,
     columns: isElsewhere ? [namespaceColumn, ...columns] : columns,
@@ -105,7 +105,7 @@ async function compare(
   for (const { object, message } of refused)
     io.note(`error: ${nameOf(object)} would be refused: ${message}`);
   const place = ({ key }: Pick<ObjectPlan, "key">) =>
-    isElsewhere ? ` in namespace ${key.namespace}` : "";
+    isElsewhere && key.namespace !== "" ? ` in namespace ${key.namespace}` : "";
   for (const { obstacle, ...plan } of held)
     io.note(
       plan.isUnknown

@@ -18,12 +18,10 @@ const secret = (name: string, content: object) => ({
 });
 const account = (name: string, connection: string) =>
   object("ServiceAccount", name, { connectionRef: { kind: "Connection", name: connection } });
-async function connection(name: string) {
+async function connection(name: string, more: object = {}) {
   const { spec } = await scene.world.get("Connection", "console");
-  return object("Connection", name, {
-    ...spec,
-    credentials: { login: { secretRef: { name: `${name}-login` } } },
-  });
+  const credentials = { login: { secretRef: { name: `${name}-login` } } };
+  return object("Connection", name, { ...spec, credentials, ...more });
 }
 
 test.each(["stringData", "data"])("a login in the file is used, as %s", async (field) => {
@@ -52,4 +50,31 @@ test("the entries that the file does not have are kept", async () => {
   expect((await files.diff(set)).output).toMatch(/^iamsa\/kept +createServiceAccount /m);
   await files.apply(set);
   await world.ready("ServiceAccount", "kept");
+});
+
+test.each([
+  ["absent", undefined, "SecretNotFound"],
+  ["wrong", { ...DEFAULT_CREDENTIALS, password: "wrong" }, "LoginFailed"],
+])("a connection whose login is %s would not be ready", async (name, stringData, reason) => {
+  const login = stringData === undefined ? [] : [secret(`${name}-login`, { stringData })];
+  const set = [...login, await connection(name)];
+  const { code, output, notes } = await files.diff(set);
+  expect(notes).toContain(`iamconn/${name} would not be ready: ${reason}: `);
+  expect({ code, output }).toEqual({ code: 1, output: "" });
+  await files.apply(set);
+  await scene.world.condition("Connection", name, "Ready", "False", reason);
+});
+
+test("a connection that is suspended stays ready, and its users do not", async () => {
+  const { world } = scene;
+  const file = await connection("console", { suspend: true });
+  const { code, notes } = await files.diff([file]);
+  expect(notes).not.toContain("iamconn/console");
+  expect(notes).toContain("iamsa/ci-bot would not be ready: ConnectionSuspended: ");
+  expect(code).toBe(1);
+  await files.apply([file]);
+  await world.condition("ServiceAccount", "ci-bot", "Ready", "False", "ConnectionSuspended");
+  await world.condition("Connection", "console", "Ready", "True", "Suspended");
+  await world.patch("Connection", "console", { spec: { suspend: false } });
+  await world.ready("ServiceAccount", "ci-bot");
 });
