@@ -85,6 +85,8 @@ test(
         await plugin.shell(`kubectl create clusterrole ${role} ${resource}`);
         const subject = `--clusterrole=${role} --user=diff-admin`;
         await plugin.shell(`kubectl create clusterrolebinding ${role} ${subject}`);
+        const canRead = "kubectl auth can-i get clusterconnections.iam-operator.io --as diff-admin";
+        await world.until("the role", async () => (await plugin.shell(canRead)).code === 0);
         const unlisted = await diff(["pol-read"], "--as", "diff-admin");
         await plugin.shell(`kubectl delete clusterrole,clusterrolebinding ${role}`);
         expect(unlisted.notes).toMatch(/^What would change in the console is unknown\.$/m);
