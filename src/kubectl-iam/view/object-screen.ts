@@ -163,8 +163,8 @@ function lifeFields(key: ApiKey, { now, secretIsMissing }: Subject): readonly Fi
     field(
       "Lost keys",
       ...orphaned.map(
-        ({ keyId = "(id unknown)", expirationTime }) =>
-          `${keyId}, works until ${both(expirationTime, now)}`,
+        ({ keyId = "a key of unknown ID, if it was issued", expirationTime }) =>
+          `${keyId}: works until ${both(expirationTime, now)} at the latest`,
       ),
     ),
   ];

@@ -77,7 +77,7 @@ function keyRemnants(account: ServiceAccount, world: World, now: Instant): reado
       stays: !isEnded,
       detail: isEnded
         ? "is deleted or disabled by the connection's extraCalls"
-        : `stays valid until ${until === undefined ? "it expires" : both(until, now)}`,
+        : `stays valid until ${until === undefined ? "it expires" : `${both(until, now)} at the latest`}`,
     };
   });
 }

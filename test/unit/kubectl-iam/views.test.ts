@@ -196,6 +196,23 @@ test("an account that was created for the same object is named, with what to do 
   expect(nextStep(alone as unknown as AnyObject, empty, now).text).toBe("Nothing.");
 });
 
+test("a lost key is shown with the last moment at which it can work", () => {
+  const orphaned = [
+    { attemptId: "a", keyId: "k1", expirationTime: toIso8601(now + 30 * DAY) },
+    { attemptId: "b", expirationTime: toIso8601(now + 30 * DAY) },
+  ];
+  const object = {
+    kind: "ApiKey",
+    metadata: { name: "k", namespace: "n" },
+    spec: { serviceAccountRef: { name: "ci" } },
+    status: { orphaned },
+  };
+  const subject = { object, world: empty, unreadable: [], events: [], now };
+  const screen = renderObject({ ...subject, secretIsMissing: false } as never, plain());
+  expect(screen).toMatch(/^Lost keys +k1: works until 2026-01-31\S+ \(in 30d\) at the latest$/m);
+  expect(screen).toMatch(/^ +a key of unknown ID, if it was issued: works until 2026/m);
+});
+
 test("a key is shown with the account that it belongs to, also while its ApiKey moves", () => {
   const account = (name: string) => ({
     kind: "ServiceAccount",
