@@ -105,13 +105,8 @@ function actingAs(endpoint: KubeEndpoint, { as: user, asGroup = [] }: Options): 
   };
 }
 
-/** The namespace to read; `undefined` for all namespaces. */
-export function scopeOf(
-  cluster: Cluster,
-  { allNamespaces, namespace }: Options,
-): string | undefined {
-  if (allNamespaces && namespace !== undefined)
-    throw new UsageError("--all-namespaces and --namespace exclude each other");
+/** The namespace to read; `undefined` for all namespaces, which override a given namespace as in kubectl. */
+export function scopeOf(cluster: Cluster, { allNamespaces }: Options): string | undefined {
   return allNamespaces ? undefined : cluster.namespace;
 }
 

@@ -78,7 +78,7 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegEx
   ],
   "forget-orphan": [["forget-orphan ci-bot-key", /missing required argument 'key-id'/]],
   "adopt-secret": [["adopt-secret iamsa/x", /is not of kind ApiKey/]],
-  backup: [["backup -A -n team-a", /exclude each other|no cluster is configured/]],
+  backup: [["backup -l a=b", /unknown option .-l/]],
   restore: [
     ["restore", /a backup is required: give -f FILE/],
     ["restore -f /nowhere.yaml", /file \/nowhere.yaml does not exist/],
