@@ -1,6 +1,7 @@
 /** What the status of an account shows of the policies that are bound in the console. Pure. */
 import { recordedPolicies } from "../../accounts/recorded-policies.ts";
 import { whyKeysFail } from "../../accounts/standing.ts";
+import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { PolicyState, ServiceAccount } from "../../api/service-account.ts";
 import { listed } from "./listed.ts";
 
@@ -45,4 +46,16 @@ export function boundText(account: ServiceAccount): string {
   const bound = listed(boundOf(account));
   if (isReadable(account)) return bound || "none";
   return [bound, notReadText(account)].filter((part) => part !== "").join("; ");
+}
+
+/** What the status of its account shows of the policies that a PolicyBinding declares. */
+export function declaredText({ spec }: PolicyBinding, account: ServiceAccount | undefined): string {
+  if (account === undefined) return `declares ${spec.policyIds.join(", ")}`;
+  const recorded = new Set(isGone(account) ? [] : boundOf(account));
+  const bound = spec.policyIds.filter((policyId) => recorded.has(policyId)).join(", ");
+  const left = spec.policyIds.filter((policyId) => !recorded.has(policyId)).join(", ");
+  const isKnown = isGone(account) || isReadable(account);
+  return [bound, left && isKnown && `not bound: ${left}`, !isKnown && notReadText(account)]
+    .filter((part) => part !== "" && part !== false)
+    .join("; ");
 }

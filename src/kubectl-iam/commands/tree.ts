@@ -4,6 +4,7 @@ import type { ApiKey } from "../../api/api-key.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
+import { declaredText } from "../cluster/bound-policies.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { type AnyObject, type Named, nameOf, toText } from "../cluster/kinds.ts";
 import { noteLeader } from "../cluster/leader.ts";
@@ -65,7 +66,7 @@ function leafReady({ ready, reason = "", isStalled = false }: Leaf): Cell {
 }
 
 /** Pure. An account whose connection cannot be read still appears below the connection's name. */
-function growTree(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
+export function growTree(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
   const connections = [...world.clusterConnections, ...world.connections] as readonly AnyObject[];
   const seen = connections.map((connection) => connectionNode(connection, world, pods, now));
   const isSeen = (account: ServiceAccount) =>
@@ -104,7 +105,10 @@ function accountNode(account: ServiceAccount, world: World, pods: Pods, now: num
   const keys = world.apiKeys.filter((each) => belongsTo(each, account));
   return {
     value: leafOf(account, account.status?.saId),
-    children: [...bindings.map(bindingNode), ...keys.map((key) => keyNode(key, pods, now))],
+    children: [
+      ...bindings.map((each) => bindingNode(each, account)),
+      ...keys.map((key) => keyNode(key, pods, now)),
+    ],
   };
 }
 
@@ -113,13 +117,13 @@ function danglingNodes(world: World, pods: Pods, now: number): readonly Node<Lea
   const isDangling = (object: PolicyBinding | ApiKey) =>
     !world.serviceAccounts.some((account) => belongsTo(object, account));
   return [
-    ...world.policyBindings.filter(isDangling).map(bindingNode),
+    ...world.policyBindings.filter(isDangling).map((each) => bindingNode(each)),
     ...world.apiKeys.filter(isDangling).map((key) => keyNode(key, pods, now)),
   ];
 }
 
-function bindingNode(binding: PolicyBinding): Node<Leaf> {
-  return { value: leafOf(binding, binding.spec.policyIds.join(", ")), children: [] };
+function bindingNode(binding: PolicyBinding, account?: ServiceAccount): Node<Leaf> {
+  return { value: leafOf(binding, declaredText(binding, account)), children: [] };
 }
 
 function keyNode(key: ApiKey, pods: Pods, now: number): Node<Leaf> {

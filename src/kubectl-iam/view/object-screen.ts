@@ -12,6 +12,7 @@ import {
   accountText,
   boundOf,
   boundText,
+  declaredText,
   isGone,
   isReadable,
   notReadText,
@@ -97,7 +98,7 @@ function ownFields(subject: Subject): readonly Field[] {
         field("Orphaned accounts", ...orphanedAccountLines(object as ServiceAccount, now)),
       ];
     case "PolicyBinding":
-      return bindingFields(object as PolicyBinding, now);
+      return bindingFields(object as PolicyBinding, world, now);
     case "ResourceQuotaExport":
       return exportFields(object as ResourceQuotaExport, now);
     default:
@@ -264,11 +265,12 @@ function currentText(key: ApiKey, now: Instant, account: string): string {
   return `${current.keyId}, expires ${relative(current.expirationTime, now)}${other}`;
 }
 
-function bindingFields({ spec, status }: PolicyBinding, now: Instant): readonly Field[] {
+function bindingFields(binding: PolicyBinding, world: World, now: Instant): readonly Field[] {
+  const { spec, status } = binding;
+  const account = world.serviceAccounts.find((each) => belongsTo(binding, each));
   return [
     field("Account", `iamsa/${spec.serviceAccountRef.name}`),
-    field("Wanted", spec.policyIds.join(", ")),
-    field("Bound", status?.appliedPolicyIds?.join(", ") || "none"),
+    field("Policies", declaredText(binding, account)),
     field("Synced", status?.lastSyncTime && relative(status.lastSyncTime, now)),
   ];
 }

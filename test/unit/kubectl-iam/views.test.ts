@@ -9,6 +9,7 @@ import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
 import { keyLines, liveKeysOf } from "../../../src/kubectl-iam/cluster/live-keys.ts";
 import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
 import { whyOutsideWindows } from "../../../src/kubectl-iam/cluster/windows.ts";
+import { growTree } from "../../../src/kubectl-iam/commands/tree.ts";
 import { bar } from "../../../src/kubectl-iam/view/bar.ts";
 import { nextStep } from "../../../src/kubectl-iam/view/next-step.ts";
 import { renderObject } from "../../../src/kubectl-iam/view/object-screen.ts";
@@ -194,6 +195,47 @@ test("an account that was created for the same object is named, with what to do 
   });
   const alone = { ...account, status: { ...account.status, orphanedAccounts: [] } };
   expect(nextStep(alone as unknown as AnyObject, empty, now).text).toBe("Nothing.");
+});
+
+test("of a PolicyBinding's policies, those are shown as bound that the account's status shows", () => {
+  const metadata = { name: "ci", namespace: "n", generation: 1 };
+  const binding = {
+    kind: "PolicyBinding",
+    metadata,
+    spec: { serviceAccountRef: { name: "ci" }, policyIds: ["pol-a", "pol-b"] },
+    status: { appliedPolicyIds: ["pol-a", "pol-b"] },
+  };
+  const shown = (status: object | undefined) => {
+    const spec = { connectionRef: { kind: "Connection", name: "console" } };
+    const account = { kind: "ServiceAccount", metadata, spec, status };
+    const serviceAccounts = status === undefined ? [] : [account];
+    const world = { ...empty, serviceAccounts, policyBindings: [binding] } as unknown as World;
+    const subject = { object: binding, world, unreadable: [], events: [], now };
+    const screen = renderObject({ ...subject, secretIsMissing: false } as never, plain());
+    const leaf = drawTree(growTree(world, undefined, now)).find(
+      ({ value }) => value.object === "iampb/ci",
+    );
+    expect(/^Policies +(.*)$/m.exec(screen)?.[1]).toBe(leaf?.value.detail);
+    return leaf?.value.detail;
+  };
+  const bound = (policyIds: readonly string[], more: object = {}) => ({
+    saId: "sa-1",
+    bindings: {
+      policies: policyIds.map((policyId) => ({ policyId, state: "Declared" })),
+      policyCount: policyIds.length,
+      ...more,
+    },
+  });
+  expect(shown(bound(["pol-a", "pol-b"]))).toBe("pol-a, pol-b");
+  expect(shown(bound(["pol-b"]))).toBe("pol-b; not bound: pol-a");
+  expect(shown(bound([]))).toBe("not bound: pol-a, pol-b");
+  expect(shown(bound(["pol-a"], { unreadable: true }))).toBe(
+    "pol-a; the console's answer about the bound policies cannot be read",
+  );
+  expect(shown({})).toBe("not bound: pol-a, pol-b");
+  expect(shown(undefined)).toBe("declares pol-a, pol-b");
+  const gone = [{ type: "Stalled", status: "True", reason: "ServiceAccountGone", message: "" }];
+  expect(shown({ ...bound(["pol-a"]), conditions: gone })).toBe("not bound: pol-a, pol-b");
 });
 
 test("a lost key is shown with the last moment at which it can work", () => {
