@@ -18,6 +18,7 @@ import { adviceIn } from "./advice.ts";
 import { accountOf, connectionOf, withNames } from "./named-commands.ts";
 import { adviceOnOrphanedAccounts } from "./orphaned-accounts.ts";
 import { readinessOf } from "./readiness.ts";
+import { adviceOnReplaced } from "./replaced.ts";
 import { relative } from "./time.ts";
 
 interface NextStep {
@@ -39,7 +40,8 @@ export function nextStep(
   if (reportsSuspension(object)) return needed(resume(object));
   if (object.metadata.deletionTimestamp !== undefined && !isStalled)
     return { isNeeded: false, text: "Wait: it is being deleted." };
-  if (ready !== "True") return needed(adviceOn({ reason, message }, object, world));
+  if (ready !== "True")
+    return needed(adviceOnReplaced(object, world) ?? adviceOn({ reason, message }, object, world));
   if (reason === "AccessRevoked") return needed(restore(object));
   if (UNCONFIRMED.has(reason))
     return needed(withNames(helpFor(object, reason, world), object, world));

@@ -592,6 +592,40 @@ describe("the next step", () => {
     );
   });
 
+  test("of an account that is gone and was replaced, and of its PolicyBinding, is to delete it", () => {
+    const gone = "The console no longer has it. Use kubectl iam replace-account to move.";
+    const account = (name: string, more: object = {}) =>
+      object(
+        [{ ...ready("False", "ServiceAccountGone"), message: gone }, stalled("ServiceAccountGone")],
+        {
+          kind: "ServiceAccount",
+          metadata: { name, namespace: "n", ...more },
+        },
+      );
+    const binding = (name: string, account: string) =>
+      object([ready("False", "WaitingForServiceAccount")], {
+        kind: "PolicyBinding",
+        metadata: { name, namespace: "n" },
+        spec: { serviceAccountRef: { name: account }, policyIds: ["pol-a"] },
+      });
+    const old = account("ci");
+    const successor = account("ci-2", { annotations: { "iam-operator.io/replaces": "ci" } });
+    const bindings = [binding("ci", "ci"), binding("ci-2", "ci-2")] as const;
+    const next = (subject: AnyObject, more: object = {}) => {
+      const world = { ...empty, serviceAccounts: [old, successor], policyBindings: bindings };
+      return nextStep(subject, { ...world, ...more } as unknown as World, now).text;
+    };
+    const deleted = "Delete what iamsa/ci-2 replaces: kubectl delete iampb/ci";
+    expect(next(old)).toBe(`${deleted} iamsa/ci -n n`);
+    expect(next(bindings[0])).toBe(`${deleted} -n n`);
+    expect(next(bindings[0], { serviceAccounts: [successor] })).toBe(`${deleted} -n n`);
+    expect(next(successor)).toMatch(/^Use kubectl iam replace-account iamsa\/ci-2 -n n/);
+    const replace = /Use kubectl iam replace-account iamsa\/ci -n n/;
+    const apiKeys = [object([], { spec: { serviceAccountRef: { name: "ci" } } })];
+    for (const more of [{ apiKeys }, { serviceAccounts: [old] }, { policyBindings: [bindings[0]] }])
+      for (const subject of [old, bindings[0]]) expect(next(subject, more)).toMatch(replace);
+  });
+
   test("of an object under a suspended connection names the connection", () => {
     const stopped = { type: "IssuanceAllowed", status: "False", reason: "ConnectionSuspended" };
     const key = object([ready("True", "KeyDelivered"), { ...stopped, message: "" }], {
