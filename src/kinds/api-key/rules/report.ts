@@ -99,8 +99,14 @@ function newMemory(
     snapshot.rehearsal === undefined && canRehearse(snapshot)
       ? { rehearsal: unrehearsed(snapshot, at) }
       : {};
-  const found = { ...checks, ...rehearses };
+  const found = { ...checks, ...rehearses, ...newlyListed(snapshot) };
   return Object.keys(found).length === 0 ? {} : { state: { ...before, ...found } };
+}
+
+function newlyListed(snapshot: ApiKeySnapshot): Partial<ApiKeyMemory> {
+  const { keyId = "" } = snapshot.status.current ?? {};
+  const isListed = accountInUse(snapshot).liveKeyIds?.includes(keyId) === true;
+  return isListed && snapshot.listedKeyId !== keyId ? { listedKeyId: keyId } : {};
 }
 
 function objectReport(

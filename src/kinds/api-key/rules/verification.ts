@@ -173,10 +173,10 @@ function isNotLive(snapshot: ApiKeySnapshot): boolean {
 
 /**
  * How the last list shows that the key in use of a suspended ApiKey does not work, unless the console has accepted the
- * key since. Otherwise a check decides.
+ * key since. Otherwise a check decides. A list that lacks the key counts if an earlier list had it, or must have had it.
  */
 export function endWhileSuspended(snapshot: ApiKeySnapshot): string | undefined {
-  const { lastCheckTime = 0, rejection, spec, status } = snapshot;
+  const { lastCheckTime = 0, listedKeyId, rejection, spec, status } = snapshot;
   const { current } = status;
   const account = accountInUse(snapshot);
   const { lastKeyListTime = 0, listsKeys } = account;
@@ -186,7 +186,9 @@ export function endWhileSuspended(snapshot: ApiKeySnapshot): string | undefined 
   if (isListedInactive(account, keyId))
     return `The console lists key ${keyId} as inactive or expired.`;
   const wasListable = listsKeys === true && lastKeyListTime >= issueTime + LISTING_LAG_MS;
-  return wasListable ? `The console no longer lists key ${keyId}.` : undefined;
+  return listedKeyId === keyId || wasListable
+    ? `The console no longer lists key ${keyId}.`
+    : undefined;
 }
 
 function canCheck(snapshot: ApiKeySnapshot): boolean {

@@ -193,6 +193,7 @@ export function snapshot(changes: Changes = {}): ApiKeySnapshot {
     held: undefined,
     recovery: undefined,
     rejection: undefined,
+    listedKeyId: undefined,
     pendingRejection: undefined,
     lastCheckTime: undefined,
     regularCheckFrom: undefined,

@@ -142,6 +142,17 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
     `Ready KeyDelivered: ${HELD}`,
   ],
   [
+    "suspended with a new key that an earlier list has shown",
+    delivered({
+      spec: keySpec({ suspend: true }),
+      ...listing({}),
+      listedKeyId: "sak_1",
+      status: { current: current(1, { issueTime: NOW - MINUTE, verificationTime: NOW - 1 }) },
+    }),
+    suspended,
+    "Stalled Suspended: The console no longer lists key sak_1. It is replaced when spec.suspend is false.",
+  ],
+  [
     "suspended with an ended key, while the account waits for its connection",
     delivered({
       spec: keySpec({ suspend: true }),
