@@ -257,7 +257,7 @@ export const LAYERS: readonly Layer[] = [
     imports: [
       "{api,connections,console,http,kube,util}/**",
       "accounts/recorded-policies.ts",
-      "accounts/standing.ts",
+      "accounts/ownership.ts",
       "app/version.ts",
       "app/plan/plan-objects.ts",
       "js-yaml",

@@ -71,6 +71,10 @@ const spec = z.object({
   }),
 });
 
+/** Whether the console's account is the object's. */
+const ownerships = ["Owned", "NotOwned", "Claimed", "Gone", "NotFound"] as const;
+export type Ownership = (typeof ownerships)[number];
+
 /** Who answers for a policy that is bound to an account. */
 const policyStates = ["Declared", "Foreign", "Abandoned", "Unrevoked"] as const;
 export type PolicyState = (typeof policyStates)[number];
@@ -110,6 +114,10 @@ const status = z.object({
     .max(64)
     .optional()
     .meta({ description: "The account's status in the console." }),
+  ownership: z.enum(ownerships).optional().meta({
+    description:
+      "Whether the account is this object's, as last read in the console. Owned: it is. NotOwned: it has another name, maker, organization or project. Claimed: another ServiceAccount manages it. Gone: the console no longer has it. NotFound: the console does not have spec.saId. Absent until the console has shown it.",
+  }),
   describedCluster: z.string().max(63).optional().meta({
     description:
       "The cluster that the account's description names, if that is not this cluster. Unless the description was forged, the operator of that cluster created the account and may still manage it.",

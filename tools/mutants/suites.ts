@@ -58,7 +58,11 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   plugin: PLUGIN,
   "policy-binding": own("policy-binding"),
   "quota-export": own("quota-export"),
-  "service-account": [...own("service-account"), "test/unit/kinds/unreadable-response.test.ts"],
+  "service-account": [
+    ...own("service-account"),
+    "test/unit/accounts/",
+    "test/unit/kinds/unreadable-response.test.ts",
+  ],
   runtime: CLUSTER,
 };
 

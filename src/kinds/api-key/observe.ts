@@ -1,7 +1,7 @@
 import { movesTo } from "../../accounts/key-accounts.ts";
 import { isReconciled } from "../../accounts/new-account.ts";
 import { boundToOtherConsole } from "../../accounts/other-console.ts";
-import { isUsable, whyKeysFail } from "../../accounts/standing.ts";
+import { isUsable, ownsAccount } from "../../accounts/ownership.ts";
 import { accountInUse as accountInUseOf } from "../../api/account-in-use.ts";
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
 import { findCondition } from "../../api/conditions.ts";
@@ -263,7 +263,7 @@ function readyAccount(
     allowedSecretMetadata: connection.allowedSecretMetadata,
     namespaceIssues:
       grant.maxIssuesPerDay === undefined ? undefined : usage?.(grant.maxIssuesPerDay),
-    isGone: whyKeysFail(object) === "Gone",
+    isGone: status?.ownership === "Gone",
     canDisableKeys: extraCalls.has("disableKey"),
     canDeleteKeys: extraCalls.has("deleteKey"),
   };
@@ -318,11 +318,12 @@ function briefly({ metadata }: ServiceAccount, now: Instant): Partial<Waiting> {
   return age < NEW_ACCOUNT_MS ? { deferFirstStatus: true, afterMs: NEW_ACCOUNT_MS - age } : {};
 }
 
+/** Why no key of the account works, if the console's last answer about the account shows that. */
 function endedAccount(account: ServiceAccount): UnusableAccount | undefined {
-  const { saId = "", state } = account.status ?? {};
-  const why = whyKeysFail(account);
-  if (why === undefined) return undefined;
-  return why === "Gone" ? deletedAccount(saId) : inactiveAccount(saId, state);
+  const { saId = "", ownership, state } = account.status ?? {};
+  if (ownership === "Gone") return deletedAccount(saId);
+  const isInactive = ownsAccount(account) && state !== undefined && state !== "active";
+  return isInactive ? inactiveAccount(saId, state) : undefined;
 }
 
 /** Keys may be issued only for an account that is usable, known and active. */

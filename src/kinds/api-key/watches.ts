@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { movesTo } from "../../accounts/key-accounts.ts";
 import { isReconciled } from "../../accounts/new-account.ts";
-import { isUsable, whyKeysFail } from "../../accounts/standing.ts";
+import { isUsable } from "../../accounts/ownership.ts";
 import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { labels } from "../../api/meta.ts";
@@ -138,17 +138,12 @@ function isContradicted(apiKey: ApiKey, account: string, listed: ListedKeys): bo
 
 /** Whether the part of an account that every ApiKey uses has changed. The rest of the status changes more often. */
 function mattersToKeys({ old, new: now }: StoreChange<ServiceAccount>): boolean {
-  const isNewlyGone = isGone(now) && !isGone(old);
-  return isNewlyGone || !isDeepStrictEqual(essence(old), essence(now));
-}
-
-function isGone(account: ServiceAccount | undefined): boolean {
-  return account !== undefined && whyKeysFail(account) === "Gone";
+  return !isDeepStrictEqual(essence(old), essence(now));
 }
 
 function essence(account: ServiceAccount | undefined): unknown {
   if (account === undefined) return undefined;
-  const { saId, tpn, orgId, projectId, state, consoleURL } = account.status ?? {};
+  const { saId, ownership, tpn, orgId, projectId, state, consoleURL } = account.status ?? {};
   const readiness = [isUsable(account), isReconciled(account)];
-  return [...readiness, saId, tpn, orgId, projectId, state, consoleURL];
+  return [...readiness, saId, ownership, tpn, orgId, projectId, state, consoleURL];
 }

@@ -1,5 +1,4 @@
 import { useOf } from "../../accounts/key-accounts.ts";
-import { whyKeysFail } from "../../accounts/standing.ts";
 import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { isTrue } from "../../api/conditions.ts";
@@ -112,7 +111,7 @@ function responseOf(
 function usersOf(object: ServiceAccount, caches: Caches): readonly string[] {
   const key = keyOf(object);
   const isPowerless =
-    isTrue(object.status?.conditions, "AccessRevoked") || whyKeysFail(object) === "Gone";
+    isTrue(object.status?.conditions, "AccessRevoked") || object.status?.ownership === "Gone";
   const others = caches
     .indexedBy(indexes.serviceAccount)
     .filter(({ type }) => type.kind !== apiKeyType.kind)

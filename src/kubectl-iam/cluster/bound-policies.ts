@@ -1,6 +1,5 @@
 /** What the status of an account shows of the policies that are bound in the console. Pure. */
 import { recordedPolicies } from "../../accounts/recorded-policies.ts";
-import { whyKeysFail } from "../../accounts/standing.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { PolicyState, ServiceAccount } from "../../api/service-account.ts";
 import { listed } from "./listed.ts";
@@ -27,8 +26,8 @@ export function notReadText({ status }: ServiceAccount): string {
 }
 
 /** Whether the console's last answer showed that the account was deleted in the console. */
-export function isGone(account: ServiceAccount): boolean {
-  return whyKeysFail(account) === "Gone";
+export function isGone({ status }: ServiceAccount): boolean {
+  return status?.ownership === "Gone";
 }
 
 const GONE = "the console no longer has the account, as last read";

@@ -1,5 +1,5 @@
 /** Revokes the access of an account, and waits until a read has shown that no policy is bound. */
-import { accountStanding } from "../../accounts/standing.ts";
+import { ownsAccount } from "../../accounts/ownership.ts";
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
@@ -60,14 +60,9 @@ async function missingOf(
   const bound = listed(boundOf(account));
   const cause = await reportedCauseOfDelay(cluster, account as AnyObject, unseen);
   const left = bound === "" ? "not confirmed yet" : `still bound: ${bound}`;
-  const isFinal = unseen === undefined && cause.isFinal === true && !isUnboundAnyway(account);
+  // The operator unbinds the policies of the object's own account even if it is not ready.
+  const isFinal = unseen === undefined && cause.isFinal === true && !ownsAccount(account);
   return { text: `${left}; ${cause.text}`, isFinal };
-}
-
-/** Whether the operator unbinds the policies of the account although the account may not be ready. */
-function isUnboundAnyway(account: ServiceAccount): boolean {
-  const standing = accountStanding(account);
-  return standing === "InCharge" || standing === "NotReady";
 }
 
 /** `undefined` until the operator has reported that access is to be revoked. */

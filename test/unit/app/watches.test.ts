@@ -159,14 +159,18 @@ describe("who is woken", () => {
     const says = (status: "True" | "False", reason: string) => () =>
       put("serviceAccounts", "bot", {
         spec,
-        status: { conditions: [{ type: "Ready", status, reason }] },
+        status: { ownership, conditions: [{ type: "Ready", status, reason }] },
       });
+    let ownership: string | undefined;
     wakes(() => put("serviceAccounts", "bot", { spec }));
     expect(wakes(says("False", "Creating"))).toEqual([]);
     expect(wakes(says("False", "AccountExists"))).toEqual(["ApiKey team-a/ci"]);
+    ownership = "Owned";
+    expect(wakes(says("True", "Created"))).toEqual(["ApiKey team-a/ci"]);
     // A console that does not answer proves nothing about the account.
-    expect(wakes(says("False", "Unavailable"))).toEqual(["ApiKey team-a/ci"]);
-    expect(wakes(says("True", "Created"))).toEqual([]);
+    expect(wakes(says("False", "Unavailable"))).toEqual([]);
+    ownership = "Gone";
+    expect(wakes(says("False", "NotGranted"))).toEqual(["ApiKey team-a/ci"]);
   });
 
   test("by a key that came into use: exports that call with it, and its account; by its end: the account", () => {

@@ -376,12 +376,7 @@ describe("the policies of a ServiceAccount", () => {
     ],
     [
       "of an account that is gone",
-      {
-        ...bound,
-        conditions: [
-          { type: "Stalled", status: "True", reason: "ServiceAccountGone", message: "" },
-        ],
-      },
+      { ...bound, ownership: "Gone" },
       "none: the console no longer has the account, as last read",
     ],
   ])("with a revocation %s", (_, status, text) => expect(policiesOf(status)).toBe(text));

@@ -1,14 +1,17 @@
 /** Keys and accounts that an administrator disables, enables or deletes in the console, and keys that expire early. */
 import { annotations } from "../../../src/api/meta.ts";
+import type { ResourceType } from "../../../src/kube/resource.ts";
 import {
   apiKeyType,
   clusterConnectionType,
+  policyBindingType,
   serviceAccountType,
 } from "../../../src/resources/resource-types.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { treeAt } from "../../api-server/tree.ts";
 import type { Shapes } from "../../iam-server/shapes.ts";
-import { ACCOUNT, createKey } from "../scenarios.ts";
+import { ACCOUNT, createKey, READ } from "../scenarios.ts";
+import { grant, withdrawn } from "./in-console.ts";
 import { type Story, type StoryWorld, story, storyWith, unready } from "./story.ts";
 
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
@@ -251,6 +254,47 @@ const triedStories = stateless.flatMap((keyRecords) => {
   ];
 });
 
+/** What a read has found stays so when the grant is withdrawn afterwards, and for the next process. */
+const foundStories: readonly Story[] = [
+  withdrawn("an account stays deleted while nothing is granted", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    world.sim.deleteAccountInConsole(firstAccount(world));
+    await expectUngranted(world, "ServiceAccountGone");
+    const told = "The console no longer has service account";
+    world.expect("the ApiKey says why", messageOf(world, apiKeyType, "ci").includes(told));
+    const ofBinding = messageOf(world, policyBindingType, "reader");
+    world.expect("so does the PolicyBinding", ofBinding.includes(told));
+    const before = world.calls("syncBindings");
+    world.sim.delete(policyBindingType, "reader");
+    await world.pass(5 * SECOND);
+    world.expect("its PolicyBinding goes", world.sim.get(policyBindingType, "reader"), undefined);
+    world.expect("without a call", world.calls("syncBindings"), before);
+  }),
+  withdrawn("an account stays disabled while nothing is granted", async (world) => {
+    await world.begin();
+    world.sim.setAccountStatusInConsole(firstAccount(world), "inactive");
+    await expectUngranted(world, "ServiceAccountNotActive");
+    const told = "is inactive, not active";
+    world.expect("the ApiKey says why", messageOf(world, apiKeyType, "ci").includes(told));
+  }),
+];
+
+/** A read finds the reason; then the grant is withdrawn, and another process starts. */
+async function expectUngranted(world: StoryWorld, reason: string): Promise<void> {
+  read(world);
+  await world.until(() => accountSaid(world) === `False ${reason}`);
+  grant(world, "Nothing");
+  await world.until(() => accountSaid(world) === "False NotGranted");
+  world.happens({ kind: "Kill" });
+  await world.pass(10 * MINUTE);
+  world.expect("the account reports the grant", accountSaid(world), "False NotGranted");
+  world.expect("the ApiKey is not Ready", said(world), "False ServiceAccountNotReady");
+}
+
+function messageOf(world: StoryWorld, type: ResourceType, name: string): string {
+  return world.condition(type, name)?.message ?? "";
+}
+
 const accountStories: readonly Story[] = [
   unready("ApiKeys of a deleted account are not Ready from the same read on", async (world) => {
     await world.begin();
@@ -263,6 +307,7 @@ const accountStories: readonly Story[] = [
     world.expect("for good", said(world), "False ServiceAccountNotReady");
     world.expect("no key was issued", world.issued <= 1);
   }),
+  ...foundStories,
   unready("a deleted account is noticed right before a key is issued", async (world) => {
     await world.begin();
     world.sim.deleteAccountInConsole(firstAccount(world));

@@ -26,6 +26,7 @@ export function readinessOf(
   binding: BindingView,
   conclusion: Conclusion,
 ): Readiness {
+  if (isAccountGone(snapshot) && !("decision" in conclusion)) return conclusion;
   const restricted = restrictedReadiness(snapshot, binding, conclusion);
   if (restricted !== undefined) return restricted;
   const unread = isUnread(snapshot);
@@ -40,6 +41,11 @@ export function readinessOf(
     return { state: "Stalled", reason, message: parts.filter((part) => part !== "").join(" ") };
   }
   return "decision" in conclusion ? decided(conclusion, binding, snapshot) : conclusion;
+}
+
+/** Then nothing is bound, whatever else is wrong. */
+function isAccountGone({ availability }: BindingsSnapshot): boolean {
+  return availability.kind === "Unavailable" && availability.endsAs === "AccountGone";
 }
 
 /** Why the spec of the object is not carried out for now, though nothing is wrong with it. */

@@ -1,7 +1,7 @@
 /** The account and its PolicyBindings, as read from the stored objects. Pure. */
 
+import { isUsable, ownsAccount } from "../../../accounts/ownership.ts";
 import { isRevocationSubmitted } from "../../../accounts/revocation-proof.ts";
-import { accountStanding, type Standing } from "../../../accounts/standing.ts";
 import { findCondition } from "../../../api/conditions.ts";
 import type { Rights } from "../../../api/connection.ts";
 import { annotations, FINALIZER } from "../../../api/meta.ts";
@@ -130,10 +130,9 @@ export function toAccountView(account: ServiceAccount | undefined, name: string)
     return { availability: waiting(`The spec of ServiceAccount ${name} is invalid.`), ...unknown };
   const { spec } = parsed;
   const bound = toBound(account, spec);
-  const standing = accountStanding(account);
   return {
-    availability: toAvailability(account, spec, bound, standing),
-    named: standing === "InCharge" || standing === "NotReady" ? bound : undefined,
+    availability: toAvailability(account, spec, bound),
+    named: ownsAccount(account) ? bound : undefined,
     connectionRef: spec.connectionRef,
   };
 }
@@ -142,7 +141,6 @@ function toAvailability(
   account: ServiceAccount,
   spec: ServiceAccountSpec,
   bound: BoundAccount | undefined,
-  standing: Standing,
 ): AccountAvailability {
   const { name } = account.metadata;
   if (revokesItself(account, spec)) return BEING_DELETED;
@@ -153,11 +151,22 @@ function toAvailability(
       reason: "ServiceAccountSuspended",
       message: `ServiceAccount ${name} is suspended: its list of policies is not changed.`,
     };
-  if (standing === "InCharge" && bound !== undefined) return { kind: "Usable", account: bound };
-  const ready = findCondition(account.status?.conditions, "Ready");
+  if (isInCharge(account) && bound !== undefined) return { kind: "Usable", account: bound };
+  const { conditions, ownership, saId } = account.status ?? {};
+  if (ownership === "Gone") {
+    const message = `The console no longer has service account ${saId} of ServiceAccount ${name}.`;
+    return { ...waiting(message), endsAs: "AccountGone" };
+  }
+  const ready = findCondition(conditions, "Ready");
   const why = ready === undefined ? "" : ` (${ready.reason})`;
   const wait = waiting(`ServiceAccount ${name} is not ready${why}.`);
-  return standing === "Gone" ? { ...wait, endsAs: "AccountGone" } : wait;
+  return ownership === "NotFound" ? { ...wait, endsAs: "AccountGone" } : wait;
+}
+
+/** Whether the account is usable, or its deletion waits for the objects that use it. */
+function isInCharge(account: ServiceAccount): boolean {
+  const isDeleted = account.metadata.deletionTimestamp !== undefined;
+  return isUsable(account) || (isDeleted && ownsAccount(account));
 }
 
 /** The ServiceAccount's controller submits an empty list at the end, so nothing must be revoked here. */

@@ -1,8 +1,7 @@
 /** Interprets the console's responses about an account. Pure. */
 
-import { ACCOUNT_REASON } from "../../../accounts/standing.ts";
 import type { Readiness } from "../../../api/conditions.ts";
-import type { ServiceAccountStatus } from "../../../api/service-account.ts";
+import type { Ownership, ServiceAccountStatus } from "../../../api/service-account.ts";
 import { quoteServerText } from "../../../console/errors.ts";
 import type { IamServiceAccount, IamServiceAccountDetail } from "../../../console/model.ts";
 import { keyText } from "../../../kube/resource.ts";
@@ -84,8 +83,12 @@ function tpnOf(saId: string, tpn: string | undefined): string | undefined {
 }
 
 type JudgedAnswer =
-  | { readonly account: KnownAccount; readonly finding?: undefined }
-  | { readonly account?: undefined; readonly finding: Waiting };
+  | { readonly ownership: "Owned"; readonly account: KnownAccount; readonly finding?: undefined }
+  | {
+      readonly ownership: Exclude<Ownership, "Owned" | "Claimed">;
+      readonly account?: undefined;
+      readonly finding: Waiting;
+    };
 
 /** The account from getServiceAccount, or why it is not the object's account; `undefined` before the call. */
 export function judgeAnswer(snapshot: Answered): JudgedAnswer;
@@ -93,7 +96,7 @@ export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined
 export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined {
   const { answer } = snapshot;
   if (answer === undefined) return undefined;
-  if (answer.detail === undefined) return { finding: missing(snapshot) };
+  if (answer.detail === undefined) return missing(snapshot);
   const known = snapshot.account ?? expectedAccount(snapshot, "Imported");
   const describedCluster = otherClusterIn(answer.detail.description ?? "", snapshot.clusterName);
   const consoleURL = consoleURLOf(snapshot);
@@ -102,7 +105,9 @@ export function judgeAnswer(snapshot: AccountSnapshot): JudgedAnswer | undefined
     snapshot.spec.saId === undefined
       ? createdMismatch(answer.detail, snapshot)
       : importedMismatch(account, snapshot);
-  return finding === undefined ? { account } : { finding };
+  return finding === undefined
+    ? { ownership: "Owned", account }
+    : { ownership: "NotOwned", finding };
 }
 
 /** The known account after a response, which replaces it unless it describes a different account. */
@@ -113,16 +118,13 @@ export function accountAfter(
   return snapshot.account && (judgeAnswer({ ...snapshot, answer }).account ?? snapshot.account);
 }
 
-function missing({ account, spec }: AccountSnapshot): Waiting {
-  return account === undefined
-    ? stalled(
-        ACCOUNT_REASON.notFound,
-        `The console does not have service account ${spec.saId}. Delete this object and create it again with the correct spec.saId.`,
-      )
-    : stalled(
-        ACCOUNT_REASON.gone,
-        `The console no longer has service account ${account.saId}. The operator does not create it again: its keys and policies are lost. Use kubectl iam replace-account to move its ApiKeys and policies to a new account, or delete its ApiKeys, its PolicyBindings and this object, and create them again.`,
-      );
+function missing({ account, spec }: AccountSnapshot): JudgedAnswer {
+  if (account === undefined) {
+    const message = `The console does not have service account ${spec.saId}. Delete this object and create it again with the correct spec.saId.`;
+    return { ownership: "NotFound", finding: stalled("ServiceAccountNotFound", message) };
+  }
+  const message = `The console no longer has service account ${account.saId}. The operator does not create it again: its keys and policies are lost. Use kubectl iam replace-account to move its ApiKeys and policies to a new account, or delete its ApiKeys, its PolicyBindings and this object, and create them again.`;
+  return { ownership: "Gone", finding: stalled("ServiceAccountGone", message) };
 }
 
 /**
@@ -147,7 +149,7 @@ function createdMismatch(
     ? `was made for ServiceAccount ${quoteServerText(maker)}${inCluster(description)}`
     : `is named ${quoteServerText(name ?? "")}, not ${desired.name}`;
   return stalled(
-    ACCOUNT_REASON.mismatch,
+    "ServiceAccountMismatch",
     `Service account ${saId}, which the status names, ${what} in the console, so it does not belong to this object. The operator does not change it. If the status was edited or restored, delete this object and create it again, with spec.saId to import that account.`,
   );
 }
@@ -164,7 +166,7 @@ function importedMismatch(account: KnownAccount, snapshot: AccountSnapshot): Wai
   const { orgId } = desiredAccount(snapshot);
   if (account.orgId !== orgId) {
     return stalled(
-      ACCOUNT_REASON.foreignOrganization,
+      "OrganizationMismatch",
       `Service account ${account.saId} does not belong to organization ${orgId} of the connection.`,
     );
   }
@@ -175,7 +177,7 @@ function importedMismatch(account: KnownAccount, snapshot: AccountSnapshot): Wai
 
 function projectMismatch(saId: string, projectId: string): Waiting {
   return stalled(
-    ACCOUNT_REASON.foreignProject,
+    "ProjectMismatch",
     `Service account ${saId} does not belong to project ${projectId}.`,
   );
 }
@@ -184,7 +186,7 @@ function projectMismatch(saId: string, projectId: string): Waiting {
 export function accountReadiness({ saId, tpn, state, origin }: KnownAccount): Ready | Waiting {
   if (state !== undefined && state !== "active") {
     return stalled(
-      ACCOUNT_REASON.notActive,
+      "ServiceAccountNotActive",
       `The console reports that service account ${saId} is ${state.slice(0, 64)}, not active: its keys do not work, and the operator issues no key. Activate the account in the console.`,
     );
   }

@@ -1,6 +1,5 @@
 /** What a deletion waits for, calls and ends with. Pure. */
 
-import { ACCOUNT_REASON, whyKeysFail } from "../../../accounts/standing.ts";
 import { type EventReason, toEvent } from "../../../api/events.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
 import { accessToRevoke } from "../../../reconciler/context.ts";
@@ -51,7 +50,7 @@ export function heldUp(snapshot: AccountSnapshot): Waiting | undefined {
   const { users, spec } = snapshot;
   if (users.length > 0) return inUse(snapshot);
   return spec.suspend
-    ? stalled(ACCOUNT_REASON.suspended, "Nothing is done while spec.suspend is true.")
+    ? stalled("Suspended", "Nothing is done while spec.suspend is true.")
     : undefined;
 }
 
@@ -63,7 +62,7 @@ export function consoleUnusable(snapshot: AccountSnapshot): Blocked | undefined 
   // An account that was never imported is not even read.
   if (account !== undefined || mayManageImported(snapshot)) return undefined;
   const message = "The connection does not let this namespace manage imported service accounts.";
-  return blockedBy(stalled(ACCOUNT_REASON.notGranted, message));
+  return blockedBy(stalled("NotGranted", message));
 }
 
 const NOTHING_LEFT: Released = { kind: "Released", events: [] };
@@ -134,7 +133,7 @@ function deleteNotPossible(snapshot: WithAccount): DeletionEnd | undefined {
   const isPossible = accessToRevoke(connection)?.extraCalls.has("deleteServiceAccount");
   if (policyOf(snapshot) !== "Delete" || isPossible || leavesOthers(snapshot)) return undefined;
   const finding = stalled(
-    ACCOUNT_REASON.deleteNotPossible,
+    "DeleteNotPossible",
     `The console documents no call that deletes service account ${account.saId}. Set spec.extraCalls.deleteServiceAccount of the connection, or spec.deletionPolicy to Revoke or Retain.`,
     RECHECK_MS,
   );
@@ -271,9 +270,9 @@ export function inUse({ object, users }: Pick<AccountSnapshot, "object" | "users
       : ` Keys of this account may still work: ${nameAll(former)}. They count until they are revoked or expire, or until spec.access: Revoked has taken all permissions from them.`,
   ].join("");
   const message = `Deletion waits for objects that still use this object.${advice}`;
-  if (whyKeysFail(object) !== "Gone") return reconciling(ACCOUNT_REASON.inUse, message, RECHECK_MS);
+  if (object.status?.ownership !== "Gone") return reconciling("InUse", message, RECHECK_MS);
   const isGone = `The console no longer has service account ${object.status?.saId}.`;
-  return stalled(ACCOUNT_REASON.gone, `${isGone} ${message}`, RECHECK_MS);
+  return stalled("ServiceAccountGone", `${isGone} ${message}`, RECHECK_MS);
 }
 
 function leaveUnclear(saIds: readonly string[]): Released {

@@ -1,6 +1,5 @@
 /** Preconditions for any call to the console. Pure. */
 
-import { ACCOUNT_REASON } from "../../../accounts/standing.ts";
 import type { IamServiceAccount } from "../../../console/model.ts";
 import { keyOf, keyText } from "../../../kube/resource.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
@@ -30,11 +29,7 @@ export const preconditions: readonly Precondition[] = [
 
 function suspendedWithoutAccount({ spec, account }: AccountSnapshot): Waiting | undefined {
   return spec.suspend && account === undefined
-    ? stalled(
-        ACCOUNT_REASON.suspended,
-        "Nothing is created or imported while spec.suspend is true.",
-        RECHECK_MS,
-      )
+    ? stalled("Suspended", "Nothing is created or imported while spec.suspend is true.", RECHECK_MS)
     : undefined;
 }
 
@@ -48,7 +43,7 @@ function organizationForeign({ spec, connection }: AccountSnapshot): Waiting | u
   return spec.orgId === undefined || spec.orgId === orgId
     ? undefined
     : stalled(
-        ACCOUNT_REASON.foreignOrganization,
+        "OrganizationMismatch",
         `spec.orgId is ${spec.orgId}, but the connection is for organization ${orgId}. Create this object again without spec.orgId, or with a connection of organization ${spec.orgId}.`,
         RECHECK_MS,
       );
@@ -124,7 +119,7 @@ function importNotGranted({ spec, connection }: AccountSnapshot): Waiting | unde
   return connection.access.grant.importServiceAccounts
     ? undefined
     : stalled(
-        ACCOUNT_REASON.notGranted,
+        "NotGranted",
         "The connection does not allow this namespace to import service accounts. Create this object again without spec.saId, or ask the connection's administrator to set importServiceAccounts: true in the grant.",
         RECHECK_MS,
       );

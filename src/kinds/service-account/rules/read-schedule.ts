@@ -33,7 +33,7 @@ const SHORTEST_SETTLE_MS = 20 * SECOND;
 
 /**
  * True at the scheduled time; at once after a change or a request, and if the account was not found in this console
- * yet. Once in a run.
+ * yet or was another object's. Once in a run.
  */
 export function isReadDue(snapshot: WithAccount, now: Instant): boolean {
   const { account, object, request, state, keyRequests, lookTime } = snapshot;
@@ -44,6 +44,7 @@ export function isReadDue(snapshot: WithAccount, now: Instant): boolean {
   return (
     request !== undefined ||
     !isProven ||
+    object.status?.ownership === "Claimed" ||
     lastRead?.generation !== (object.metadata.generation ?? 0) ||
     lastRead.saId !== account.saId ||
     lastRead.consoleURL !== consoleURL ||

@@ -1,5 +1,6 @@
 /** Readiness of an object that is not being deleted. Pure. */
-import type { Readiness } from "../../../api/conditions.ts";
+import { findCondition, type Readiness } from "../../../api/conditions.ts";
+import type { ServiceAccount } from "../../../api/service-account.ts";
 import { firstFinding, type Waiting } from "../../../reconciler/rules/outcome.ts";
 import { withAccess } from "./access.ts";
 import { accountReadiness, judgeAnswer } from "./account.ts";
@@ -25,4 +26,20 @@ export function problemOf(snapshot: AccountSnapshot): Waiting | undefined {
 export function findingOf(snapshot: AccountSnapshot): Waiting | undefined {
   const judged = judgeAnswer(snapshot);
   return judged === undefined ? snapshot.state.lastRead?.finding : judged.finding;
+}
+
+const FINDINGS: ReadonlySet<string> = new Set([
+  "ServiceAccountNotActive",
+  "ServiceAccountNotFound",
+  "ServiceAccountGone",
+  "ServiceAccountMismatch",
+  "OrganizationMismatch",
+  "ProjectMismatch",
+]);
+
+/** Why the account cannot be used, as last reported: a failed call does not disprove it. */
+export function findingOn({ status }: ServiceAccount): Readiness | undefined {
+  const found = findCondition(status?.conditions, "Stalled");
+  if (found === undefined || !FINDINGS.has(found.reason)) return undefined;
+  return { state: "Stalled", reason: found.reason, message: found.message };
 }

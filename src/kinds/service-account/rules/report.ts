@@ -3,7 +3,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { CREATING } from "../../../accounts/new-account.ts";
 import { isRevocationSubmitted } from "../../../accounts/revocation-proof.ts";
-import { ACCOUNT_REASON, findingOn } from "../../../accounts/standing.ts";
 import type { Readiness } from "../../../api/conditions.ts";
 import { toEvent } from "../../../api/events.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
@@ -19,8 +18,9 @@ import { auditConditions, auditEvents } from "./audit-report.ts";
 import { inUse } from "./deletion.ts";
 import { consoleURLOf } from "./desired-account.ts";
 import { orphanedAccountEvents, orphanedAccounts } from "./orphaned-accounts.ts";
+import { ownershipOf } from "./ownership.ts";
 import { nextListTime, nextReadTime, readTimeAfter } from "./read-schedule.ts";
-import { findingOf, readinessOf } from "./readiness.ts";
+import { findingOf, findingOn, readinessOf } from "./readiness.ts";
 import type {
   AccountOrigin,
   AccountRead,
@@ -46,7 +46,7 @@ export function report(
   const object = {
     ...objectReport(snapshot, readiness, state.lastRead?.startTime, at, audit),
     conditions: [
-      ...auditConditions(snapshot, audit, isGone(readiness)),
+      ...auditConditions(snapshot, audit, ownershipOf(snapshot) === "Gone"),
       ...accessConditions(snapshot),
     ],
     // A suspended object reports problems of its account too.
@@ -86,14 +86,16 @@ function objectReport(
 ): ObjectReport<ServiceAccount> {
   const { object, account, attempt, recoveryTime, unreadableResponse } = snapshot;
   const { unmanagedKeys, unmanagedKeyCount, expiredKeyIds } = audit ?? storedAudit(snapshot);
+  const ownership = ownershipOf(snapshot);
   const status = accountStatusCodec.encode({
     ...account,
+    ownership,
     unmanagedKeys,
     unmanagedKeyCount,
     expiredKeyIds,
     orphanedAccounts: orphanedAccounts(snapshot, at.now),
     name: account?.name?.slice(0, 128).toWellFormed(),
-    state: isGone(readiness) ? undefined : account?.state?.slice(0, 64).toWellFormed(),
+    state: ownership === "Gone" ? undefined : account?.state?.slice(0, 64).toWellFormed(),
     keyCount: keyCountOf(snapshot),
     lastKeyListTime: account?.liveKeyIds && keyListTime(account.liveKeyIds, snapshot, listTime, at),
     attempt,
@@ -102,11 +104,6 @@ function objectReport(
     lastRecoveryTime: recoveryTime,
   });
   return { type: serviceAccountType, object, status, readiness, write: writeOf(snapshot) };
-}
-
-/** Whether the console no longer has the account, so that nothing earlier is so any more. */
-function isGone({ reason }: Readiness): boolean {
-  return reason === ACCOUNT_REASON.gone;
 }
 
 /**
@@ -160,7 +157,7 @@ function keyListTime(
 
 function readinessAfter(snapshot: AccountSnapshot, outcome: Outcome): Readiness | Waiting {
   if (outcome.kind === "Failed") return findingOn(snapshot.object) ?? outcome.readiness;
-  // Also for a suspended object: the objects that block its deletion rely on the reason.
+  // Also for a suspended object.
   if (isDeleting(snapshot) && snapshot.users.length > 0) return inUse(snapshot);
   return outcome.kind === "Waiting" ? outcome : readinessOf(snapshot);
 }

@@ -96,3 +96,16 @@ test.each([
   const { objects } = report(given, outcome, undefined);
   expect(objects[0]?.handledRequest).toBe("now");
 });
+
+test("a PolicyBinding of an account that is gone says so, whatever else is wrong with it", () => {
+  const binding = { ...bindingOf("p1"), problem: { reason: "X", message: "x.", advice: "" } };
+  const why = { reason: "WaitingForServiceAccount", state: "Reconciling", message: "No." } as const;
+  const reasonOf = (endsAs: "AccountGone" | "AccountMissing") => {
+    const availability = { kind: "Unavailable", endsAs, ...why } as const;
+    const given = snapshot(account(), [binding], { availability });
+    const { objects } = report(given, { kind: "Waiting", ...why }, undefined);
+    return objects[0]?.readiness?.reason;
+  };
+  expect(reasonOf("AccountGone")).toBe("WaitingForServiceAccount");
+  expect(reasonOf("AccountMissing")).toBe("X");
+});

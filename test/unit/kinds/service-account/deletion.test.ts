@@ -349,8 +349,7 @@ test.each([
 });
 
 test("a deletion that waits does not forget that the account is gone", () => {
-  const conditions = [{ type: "Stalled", status: "True", reason: "ServiceAccountGone" }];
-  const object = { metadata: {}, status: { saId: "sa-1", conditions } } as never;
+  const object = { metadata: {}, status: { saId: "sa-1", ownership: "Gone" } } as never;
   const { reason, state, message } = inUse({ object, users: ["ApiKey a"] });
   expect([state, reason]).toEqual(["Stalled", "ServiceAccountGone"]);
   expect(message).toContain("no longer has service account sa-1. Deletion waits");

@@ -113,6 +113,11 @@ test.each<Case>([
   ["one to another attempt says nothing", { attempt, state: created("other") }, "ListAccounts"],
   ["a known account is read after a start", { account }, "GetAccount sa-1"],
   ["an idle run asks nothing", idle, "Settled"],
+  [
+    "an account that another object had is read",
+    { ...idle, object: serviceAccount({ status: { saId: "sa-1", ownership: "Claimed" } }) },
+    "GetAccount sa-1",
+  ],
   ["a changed spec reads again", { ...idle, object: changed }, "GetAccount sa-1"],
   ["a request reads again", { ...idle, request: "now" }, "GetAccount sa-1"],
   ["a request is met by one read", { ...idle, request: "now", ...looked({}) }, "Settled"],

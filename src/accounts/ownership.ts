@@ -1,0 +1,15 @@
+/** What other kinds conclude from the status of a ServiceAccount about its account. Pure. */
+import { findCondition } from "../api/conditions.ts";
+import type { ServiceAccount } from "../api/service-account.ts";
+import { isUnanswered } from "../console/errors.ts";
+
+/** Whether the console's last answer showed the object's own account, and no other object has claimed it since. */
+export function ownsAccount({ status }: ServiceAccount): boolean {
+  return status?.ownership === "Owned";
+}
+
+/** Whether the account is ready, as far as is known: a console that does not answer proves nothing about it. */
+export function isUsable(account: ServiceAccount): boolean {
+  const { status: ready, reason = "" } = findCondition(account.status?.conditions, "Ready") ?? {};
+  return ownsAccount(account) && (ready === "True" || isUnanswered(reason));
+}

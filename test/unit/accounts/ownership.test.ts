@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { isUsable, ownsAccount } from "../../../src/accounts/ownership.ts";
+import type { Ownership, ServiceAccount } from "../../../src/api/service-account.ts";
+
+function account(ownership: Ownership | undefined, status: string, reason: string) {
+  const condition = { type: "Ready", status, reason, message: "", lastTransitionTime: "" };
+  return {
+    metadata: {},
+    status: { ownership, conditions: [condition] },
+  } as unknown as ServiceAccount;
+}
+
+test.each([
+  ["usable", true, account("Owned", "True", "Created")],
+  ["usable", true, account("Owned", "False", "Unavailable")],
+  ["usable", true, account("Owned", "False", "RateLimited")],
+  ["not usable", true, account("Owned", "False", "PermissionDenied")],
+  ["not usable", true, account("Owned", "False", "ServiceAccountNotActive")],
+  ["not usable", false, account("Gone", "False", "Unavailable")],
+  ["not usable", false, account("Claimed", "False", "Unavailable")],
+  ["not usable", false, account("NotOwned", "True", "Created")],
+  ["not usable", false, account(undefined, "True", "Created")],
+  ["not usable", false, { metadata: {} } as unknown as ServiceAccount],
+])("an account is %s, and the object's own: %s (%#)", (usable, isOwn, given) => {
+  expect(isUsable(given)).toBe(usable === "usable");
+  expect(ownsAccount(given)).toBe(isOwn);
+});
