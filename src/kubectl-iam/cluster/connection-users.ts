@@ -1,59 +1,78 @@
-/** The objects that a change of a connection concerns. */
+/** Stored objects that go by a connection, by what it reads, or by the labels of their namespace. */
+import type { ConnectionSpec } from "../../api/connection.ts";
+import type { ConnectionRef } from "../../api/fields.ts";
 import type { KindName } from "../../api/kinds.ts";
-import { isKubeError } from "../../kube/errors.ts";
-import { type KubeObject, keyOf, keyText } from "../../kube/resource.ts";
+import { sourcesOf } from "../../connections/inputs.ts";
+import { keyOf, keyText } from "../../kube/resource.ts";
 import type { Cluster } from "./cluster.ts";
 import type { FileObject } from "./given-objects.ts";
-import { type AnyObject, nameOf } from "./kinds.ts";
+import { type AnyObject, typeOf } from "./kinds.ts";
 import { notListable, readWorld } from "./read.ts";
-import { belongsTo, refersTo } from "./relations.ts";
+import { belongsTo, refersTo, refsOf } from "./relations.ts";
 
-export type StoredUser = AnyObject & FileObject;
+export type StoredObject = AnyObject & FileObject;
 
-interface Users {
-  readonly users: readonly StoredUser[];
-  /** A line for each connection whose users cannot be listed. */
-  readonly unlisted: readonly string[];
-}
+const userKinds: readonly KindName[] = ["ServiceAccount", "PolicyBinding", "ApiKey"];
 
-/** The users of connections, without those among `given`. Rejects with KubeError. */
-export async function usersOfConnections(
+/** The users of a connection, in all namespaces for a ClusterConnection. Rejects with KubeError. */
+export function usersOf(
   cluster: Cluster,
-  connections: readonly FileObject[],
-  given: readonly FileObject[],
-): Promise<Users> {
-  const ids = new Set(given.map(idOf));
-  const all = await Promise.all(connections.map((each) => usersOf(cluster, each)));
-  return {
-    users: all.flatMap(({ users }) => users).filter((user) => !ids.has(idOf(user))),
-    unlisted: all.flatMap(({ unlisted }) => unlisted),
-  };
+  connection: FileObject,
+): Promise<readonly StoredObject[]> {
+  return listUsers(cluster, connection.metadata.namespace, (account) =>
+    refersTo(account, connection),
+  );
 }
 
-async function usersOf(cluster: Cluster, connection: FileObject): Promise<Users> {
-  try {
-    return { users: await listUsers(cluster, connection), unlisted: [] };
-  } catch (error) {
-    if (!isKubeError(error, "Forbidden")) throw error;
-    const line = `error: ${nameOf(connection)}: what would change for the objects that use it is unknown: ${error.message}`;
-    return { users: [], unlisted: [line] };
-  }
+/** The users of ClusterConnections in the namespace. Rejects with KubeError. */
+export function grantedIn(cluster: Cluster, namespace: string): Promise<readonly StoredObject[]> {
+  return listUsers(
+    cluster,
+    namespace,
+    (account) => refsOf(account).connectionRef?.kind === "ClusterConnection",
+  );
 }
 
-const kinds: readonly KindName[] = ["ServiceAccount", "PolicyBinding", "ApiKey"];
-
-/** The accounts, and their PolicyBindings and ApiKeys, in all namespaces for a ClusterConnection. */
-async function listUsers(cluster: Cluster, connection: FileObject): Promise<readonly StoredUser[]> {
-  const { namespace } = connection.metadata;
-  const { world, unreadable } = await readWorld(cluster, namespace, { kinds });
+/** Accounts, and their PolicyBindings and ApiKeys. */
+async function listUsers(
+  cluster: Cluster,
+  namespace: string | undefined,
+  isUser: (account: AnyObject) => boolean,
+): Promise<readonly StoredObject[]> {
+  const { world, unreadable } = await readWorld(cluster, namespace, { kinds: userKinds });
   if (unreadable.length > 0) throw notListable(unreadable, namespace, undefined);
-  const accounts = world.serviceAccounts.filter((each) => refersTo(each, connection));
+  const accounts = (world.serviceAccounts as readonly AnyObject[]).filter(isUser);
   const users = [...world.policyBindings, ...world.apiKeys].filter((user) =>
     accounts.some((account) => belongsTo(user, account)),
   );
-  return [...accounts, ...users] as readonly AnyObject[] as readonly StoredUser[];
+  return [...accounts, ...users] as readonly AnyObject[] as readonly StoredObject[];
 }
 
-function idOf(object: KubeObject): string {
-  return `${object.kind} ${keyText(keyOf(object))}`;
+/** The stored connections that read the Secret or ConfigMap. Rejects with KubeError. */
+export async function readersOf(
+  { kube }: Cluster,
+  source: FileObject,
+  operatorNamespace: string,
+): Promise<readonly StoredObject[]> {
+  const { namespace } = source.metadata;
+  const list = async (kind: ConnectionRef["kind"], within?: string) =>
+    (await kube.list(typeOf(kind), { namespace: within })).map((each) => ({ ...each, kind }));
+  const lists = await Promise.all([
+    list("Connection", namespace),
+    namespace === operatorNamespace ? list("ClusterConnection") : [],
+  ]);
+  const stored = lists.flat() as readonly AnyObject[] as readonly StoredObject[];
+  return stored.filter((each) => reads(each, source, operatorNamespace));
+}
+
+/** Whether the connection reads the Secret or ConfigMap. */
+export function reads(
+  { kind, metadata, spec }: FileObject,
+  source: FileObject,
+  operatorNamespace: string,
+): boolean {
+  const namespace = kind === "Connection" ? (metadata.namespace ?? "") : operatorNamespace;
+  return sourcesOf(spec as ConnectionSpec, namespace).some(
+    (each) => each?.kind === source.kind && keyText(each.at) === keyText(keyOf(source)),
+  );
 }

@@ -1,4 +1,6 @@
 /** Secrets, ConfigMaps and Namespaces of files, which decide what the operator may do and with which login. */
+
+import { isDeepStrictEqual } from "node:util";
 import { apiVersionOf } from "../../kube/client/api-path.ts";
 import type { KubeReader } from "../../kube/client/reader.ts";
 import { type KubeObject, keyOf } from "../../kube/resource.ts";
@@ -8,9 +10,16 @@ import type { FileObject } from "./given-objects.ts";
 
 type Texts = Readonly<Record<string, string>>;
 
-interface OtherObject extends FileObject {
+interface Entries {
   readonly data?: Texts;
-  readonly stringData?: Texts;
+  readonly binaryData?: Texts;
+}
+type OtherObject = FileObject & Entries;
+
+export interface AppliedOther {
+  readonly object: OtherObject;
+  /** Whether the stored object is absent or has other labels or entries. */
+  readonly isChange: boolean;
 }
 
 const types = [secretType, configMapType, namespaceType];
@@ -19,20 +28,28 @@ const types = [secretType, configMapType, namespaceType];
 export async function othersAsApplied(
   kube: Pick<KubeReader, "get">,
   objects: readonly FileObject[],
-): Promise<readonly FileObject[]> {
+): Promise<readonly AppliedOther[]> {
   const found = objects.map(async (object) => {
     const type = types.find(
       (each) => each.kind === object.kind && apiVersionOf(each) === object.apiVersion,
     );
     if (type === undefined) return [];
-    const stored: KubeObject | undefined = await kube.get<KubeObject>(type, keyOf(object));
-    return [asStored(stored === undefined ? object : applied(stored, object))];
+    const stored = await kube.get<KubeObject>(type, keyOf(object));
+    const whole = asStored(stored === undefined ? object : applied(stored, object));
+    return [{ object: whole, isChange: !isDeepStrictEqual(partsOf(stored), partsOf(whole)) }];
   });
   return (await Promise.all(found)).flat();
 }
 
+function partsOf(object: (KubeObject & Entries) | undefined): unknown {
+  return object && [object.metadata.labels ?? {}, object.data ?? {}, object.binaryData ?? {}];
+}
+
 /** What the API server makes of fields that it only accepts or adds. */
-function asStored({ stringData, ...object }: OtherObject): FileObject {
+function asStored({
+  stringData,
+  ...object
+}: OtherObject & { readonly stringData?: Texts }): OtherObject {
   const { kind, metadata } = object;
   if (kind === "Namespace") {
     const labels = { ...metadata.labels, "kubernetes.io/metadata.name": metadata.name };
@@ -42,5 +59,5 @@ function asStored({ stringData, ...object }: OtherObject): FileObject {
   const encoded = Object.entries(stringData).map(
     ([key, text]) => [key, Buffer.from(text).toString("base64")] as const,
   );
-  return { ...object, data: { ...object.data, ...Object.fromEntries(encoded) } } as FileObject;
+  return { ...object, data: { ...object.data, ...Object.fromEntries(encoded) } };
 }

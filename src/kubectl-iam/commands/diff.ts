@@ -1,5 +1,4 @@
 /** `diff`: shows what applying objects would change in the console. */
-import { isConnectionKind } from "../../api/fields.ts";
 import { API_VERSION } from "../../api/meta.ts";
 import type { ObjectPlan } from "../../app/plan/plan-objects.ts";
 import { toKubeReader } from "../../kube/client/reader.ts";
@@ -10,13 +9,14 @@ import { truncateList } from "../../util/truncate-list.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, Unknown, UsageError } from "../cli/errors.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
-import { type StoredUser, usersOfConnections } from "../cluster/connection-users.ts";
+import { concernedBy } from "../cluster/concerned-objects.ts";
+import type { StoredObject } from "../cluster/connection-users.ts";
 import { type FileObject, placed, readObjects } from "../cluster/given-objects.ts";
 import { isCustomResource, nameOf, toText } from "../cluster/kinds.ts";
 import { operatorNamespace } from "../cluster/operator.ts";
 import { othersAsApplied } from "../cluster/other-objects.ts";
 import { refsOf } from "../cluster/relations.ts";
-import { judge } from "../cluster/verdict.ts";
+import { judge, type Verdict } from "../cluster/verdict.ts";
 import { proxyOf } from "../console/target.ts";
 import { userAgent } from "../user-agent.ts";
 import { printTable } from "../view/output.ts";
@@ -58,7 +58,6 @@ async function compare(
   const { io, options } = invocation;
   const given = files.map((object) => placed(object, cluster.namespace));
   const own = given.filter(isCustomResource);
-  if (own.length === 0) throw new UsageError(`the files hold no object of ${API_VERSION}`);
   const verdicts = await Promise.all(own.map((object) => judge(cluster.kube, object, given)));
   const accepted = verdicts.flatMap((each) => (each.kind === "Accepted" ? each : []));
   const refused = verdicts.flatMap((each) => (each.kind === "Refused" ? each : []));
@@ -66,30 +65,20 @@ async function compare(
     cluster.kube,
     given.filter((object) => !isCustomResource(object)),
   );
-  const connections = accepted.filter(
-    ({ object, isChange }) => isChange && isConnectionKind(object.kind),
-  );
-  const { users, unlisted } = await usersOfConnections(
+  if (own.length + others.length === 0)
+    throw new UsageError(`the files hold no object of ${API_VERSION}`);
+  const { objects: concerned, unlisted } = await concernedBy(
     cluster,
-    connections.map(({ object }) => object),
-    own,
+    [...accepted, ...others],
+    operatorNamespace(options),
   );
-  const { planObjects } = await import("../../app/plan/plan-objects.ts");
-  const plans = await planObjects({
-    kube: toKubeReader(cluster.kube),
-    objects: [...others, ...accepted.map(({ object }) => object), ...users],
-    operatorNamespace: operatorNamespace(options),
-    userAgent,
-    egressFor: ({ baseURL, proxyURL }) => {
-      const proxy = proxyOf({ baseURL, proxyURL }, io.environment);
-      return proxy === undefined ? {} : { proxy };
-    },
-    clock: io.clock,
-    random: systemRandom,
-    signal: io.interrupted,
-  });
+  const objects = [...others, ...accepted].map(({ object }) => object);
+  const plans = await plansOf(invocation, cluster, [...objects, ...concerned]);
   const rows = plans.flatMap(rowsOf);
-  const held = plans.filter((plan) => plan.obstacle !== undefined && !isKnown(plan, users, own));
+  const held = plans.filter(
+    (plan) => plan.obstacle !== undefined && !isKnown(plan, concerned, own),
+  );
+  const unplanned = accepted.filter(isUnplanned);
   const isUnknown = unlisted.length > 0 || plans.some((plan) => plan.isUnknown);
   const empty = isUnknown
     ? "What would change in the console is unknown."
@@ -102,39 +91,77 @@ async function compare(
     columns: isElsewhere ? [namespaceColumn, ...columns] : columns,
     empty,
   });
-  for (const { object, message } of refused)
-    io.note(`error: ${nameOf(object)} would be refused: ${message}`);
-  const place = ({ key }: Pick<ObjectPlan, "key">) =>
-    isElsewhere && key.namespace !== "" ? ` in namespace ${key.namespace}` : "";
-  for (const { obstacle, ...plan } of held)
-    io.note(
-      plan.isUnknown
-        ? `error: ${titleOf(plan)}${place(plan)}: what would change is unknown: ${obstacle}`
-        : `${titleOf(plan)}${place(plan)} would not be ready: ${obstacle}`,
-    );
-  for (const line of unlisted) io.note(line);
-  const unasked = accepted
-    .filter(({ isBySchema }) => isBySchema)
-    .map(({ object }) => nameOf(object));
-  if (unasked.length > 0)
-    io.note(`Checked by schema only, not by the API server: ${truncateList(unasked, 5)}.`);
-  const unplanned = accepted
-    .filter(({ object, isChange }) => isChange && object.kind === "ResourceQuotaExport")
-    .map(({ object }) => nameOf(object));
-  if (unplanned.length > 0)
-    io.note(
-      `Not planned, because a ResourceQuotaExport changes nothing in the console: ${truncateList(unplanned, 5)}. Whether it would be ready is unknown.`,
-    );
+  const notes = [
+    ...refused.map(
+      ({ object, message }) => `error: ${nameOf(object)} would be refused: ${message}`,
+    ),
+    ...held.map((plan) => obstacleText(plan, isElsewhere)),
+    ...unlisted,
+    ...schemaNote(accepted),
+    ...unplannedNote(unplanned),
+  ];
+  for (const line of notes) io.note(line);
   if (refused.length > 0) return exitCode.failed;
   if (isUnknown) return exitCode.unknown;
   if (rows.length + held.length > 0) return exitCode.found;
   return unplanned.length > 0 ? exitCode.unknown : exitCode.ok;
 }
 
+async function plansOf(
+  { io, options }: Invocation,
+  { kube }: Cluster,
+  objects: readonly FileObject[],
+): Promise<readonly ObjectPlan[]> {
+  const { planObjects } = await import("../../app/plan/plan-objects.ts");
+  return planObjects({
+    kube: toKubeReader(kube),
+    objects,
+    operatorNamespace: operatorNamespace(options),
+    userAgent,
+    egressFor: ({ baseURL, proxyURL }) => {
+      const proxy = proxyOf({ baseURL, proxyURL }, io.environment);
+      return proxy === undefined ? {} : { proxy };
+    },
+    clock: io.clock,
+    random: systemRandom,
+    signal: io.interrupted,
+  });
+}
+
+function obstacleText({ obstacle, ...plan }: ObjectPlan, isElsewhere: boolean): string {
+  const { namespace } = plan.key;
+  const place = isElsewhere && namespace !== "" ? ` in namespace ${namespace}` : "";
+  return plan.isUnknown
+    ? `error: ${titleOf(plan)}${place}: what would change is unknown: ${obstacle}`
+    : `${titleOf(plan)}${place} would not be ready: ${obstacle}`;
+}
+
+type Accepted = Extract<Verdict, { kind: "Accepted" }>;
+
+function schemaNote(accepted: readonly Accepted[]): readonly string[] {
+  const names = accepted.filter(({ isBySchema }) => isBySchema).map(({ object }) => nameOf(object));
+  return names.length === 0
+    ? []
+    : [`Checked by schema only, not by the API server: ${truncateList(names, 5)}.`];
+}
+
+function isUnplanned({ object, isChange }: Accepted): boolean {
+  return isChange && object.kind === "ResourceQuotaExport";
+}
+
+function unplannedNote(unplanned: readonly Accepted[]): readonly string[] {
+  const names = unplanned.map(({ object }) => nameOf(object));
+  return names.length === 0
+    ? []
+    : [
+        `Not planned, because a ResourceQuotaExport changes nothing in the console: ${truncateList(names, 5)}. Whether it would be ready is unknown.`,
+      ];
+}
+
 /** Whether the plan is only about objects that are not in the files and that already report its obstacle. */
 function isKnown(
   plan: ObjectPlan,
-  users: readonly StoredUser[],
+  concerned: readonly StoredObject[],
   given: readonly FileObject[],
 ): boolean {
   const isAbout = (object: FileObject) => {
@@ -147,7 +174,7 @@ function isKnown(
       (serviceAccountRef?.name ?? name) === plan.key.name
     );
   };
-  const reports = users.filter(isAbout).map(readinessOf);
+  const reports = concerned.filter(isAbout).map(readinessOf);
   return (
     !plan.isUnknown &&
     !given.some(isAbout) &&

@@ -1,4 +1,4 @@
-/** `diff` of a connection plans the objects that use it. */
+/** `diff` of a connection, or of a label that its grants select, plans the objects that use it. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject, test } from "vitest";
@@ -14,6 +14,7 @@ import {
 } from "../../tenants/support/cluster-connection.ts";
 import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
 import { Plugin } from "../../unit/kubectl-iam/support/plugin.ts";
+import { differ, object } from "./support/diff.ts";
 
 runAlone();
 
@@ -101,6 +102,73 @@ test(
       await world.condition("PolicyBinding", "bot", "Ready", "False", "PolicyNotGranted");
       const { tpn = "" } = (await world.get("ServiceAccount", "bot")).status ?? {};
       await world.until("the plan", () => world.iam.world.boundTo(tpn).join() === "pol-read");
+    }),
+  ),
+  2 * MINUTE,
+);
+
+test(
+  "a label that a grant selects decides about the users of the connection",
+  inWorld({ bare: true, config: servingAll }, (world) =>
+    thenDisconnect(world, async () => {
+      const name = world.namespace;
+      const byLabel = (grant: string, label: string, ...policyIds: readonly string[]) => ({
+        ...{ name: grant, policyIds },
+        namespaces: { selector: { matchLabels: { [label]: name } } },
+      });
+      await world.labelNamespace({ team: name });
+      await connectCluster(world, [
+        byLabel("by-label", "team", "pol-read"),
+        byLabel("by-name", "kubernetes.io/metadata.name", "pol-deploy"),
+      ]);
+      const ref = { serviceAccountRef: { name: "bot" } };
+      await world.serviceAccount("bot", { connectionRef: { kind: "ClusterConnection", name } });
+      await world.apply("PolicyBinding", "bot", { ...ref, policyIds: ["pol-read", "pol-deploy"] });
+      await world.ready("PolicyBinding", "bot");
+      const plugin = await Plugin.install(inject("controlPlane").kubeconfig, name);
+      const files = differ({ plugin, world });
+      const args = `--operator-namespace ${name}`;
+      const namespace = (team: string) => ({
+        ...{ apiVersion: "v1", kind: "Namespace" },
+        metadata: { name, labels: { team } },
+      });
+      try {
+        expect(await files.diff([namespace(name)], args)).toMatchObject({ code: 0, output: "" });
+        const { code, output, notes } = await files.diff([namespace("other")], args);
+        expect(output).toMatch(
+          /^policies of iamsa\/bot +syncBindings +Unbinds pol-read \(read\)\.$/m,
+        );
+        expect(notes).toContain("policies of iamsa/bot would not be ready: PolicyNotGranted");
+        expect(code).toBe(1);
+        await files.apply([namespace("other")]);
+        const { tpn = "" } = (await world.get("ServiceAccount", "bot")).status ?? {};
+        await world.until("the plan", () => world.iam.world.boundTo(tpn).join() === "pol-deploy");
+
+        const set = [
+          { apiVersion: "v1", kind: "Namespace", metadata: { name: `${name}-new` } },
+          object(
+            "ServiceAccount",
+            "bot",
+            { connectionRef: { kind: "ClusterConnection", name } },
+            { namespace: `${name}-new` },
+          ),
+        ];
+        await world.patch("ClusterConnection", name, {
+          spec: {
+            grants: [
+              {
+                ...byLabel("new", "kubernetes.io/metadata.name"),
+                namespaces: {
+                  selector: { matchLabels: { "kubernetes.io/metadata.name": `${name}-new` } },
+                },
+              },
+            ],
+          },
+        });
+        expect((await files.diff(set, args)).output).toMatch(/iamsa\/bot +createServiceAccount /);
+      } finally {
+        plugin.remove();
+      }
     }),
   ),
   2 * MINUTE,

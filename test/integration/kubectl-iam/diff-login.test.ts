@@ -78,3 +78,22 @@ test("a connection that is suspended stays ready, and its users do not", async (
   await world.patch("Connection", "console", { spec: { suspend: false } });
   await world.ready("ServiceAccount", "ci-bot");
 });
+
+test("a login that the console refuses leaves the users of its connection waiting", async () => {
+  const { world } = scene;
+  const wrong = secret("console-login", { stringData: { password: "wrong" } });
+  const { code, output, notes } = await files.diff([wrong]);
+  expect(notes).toContain("iamconn/console would not be ready: LoginFailed: ");
+  expect(notes).toContain("iamsa/ci-bot would not be ready: ConnectionNotReady: ");
+  expect({ code, output }).toEqual({ code: 1, output: "" });
+  await files.apply([wrong]);
+  await world.reconcile("Connection", "console", "wrong");
+  await world.condition("ServiceAccount", "ci-bot", "Ready", "False", "ConnectionNotReady");
+
+  const right = secret("console-login", { stringData: DEFAULT_CREDENTIALS });
+  const nothing = { code: 0, output: "", notes: "Nothing would change in the console.\n" };
+  expect(await files.diff([right])).toEqual(nothing);
+  await files.apply([right]);
+  await world.reconcile("Connection", "console", "right");
+  await world.ready("ServiceAccount", "ci-bot");
+});
