@@ -234,8 +234,7 @@ test("of a PolicyBinding's policies, those are shown as bound that the account's
   );
   expect(shown({})).toBe("not bound: pol-a, pol-b");
   expect(shown(undefined)).toBe("declares pol-a, pol-b");
-  const gone = [{ type: "Stalled", status: "True", reason: "ServiceAccountGone", message: "" }];
-  expect(shown({ ...bound(["pol-a"]), conditions: gone })).toBe("not bound: pol-a, pol-b");
+  expect(shown({ ...bound(["pol-a"]), ownership: "Gone" })).toBe("not bound: pol-a, pol-b");
 });
 
 test("a lost key is shown with the last moment at which it can work", () => {
@@ -589,14 +588,13 @@ describe("the next step", () => {
 
   test("of an account that is gone and was replaced, and of its PolicyBinding, is to delete it", () => {
     const gone = "The console no longer has it. Use kubectl iam replace-account to move.";
+    const conditions = [{ ...ready("False", "ServiceAccountGone"), message: gone }];
     const account = (name: string, more: object = {}) =>
-      object(
-        [{ ...ready("False", "ServiceAccountGone"), message: gone }, stalled("ServiceAccountGone")],
-        {
-          kind: "ServiceAccount",
-          metadata: { name, namespace: "n", ...more },
-        },
-      );
+      object([], {
+        kind: "ServiceAccount",
+        metadata: { name, namespace: "n", ...more },
+        status: { ownership: "Gone", conditions },
+      });
     const binding = (name: string, account: string) =>
       object([ready("False", "WaitingForServiceAccount")], {
         kind: "PolicyBinding",
