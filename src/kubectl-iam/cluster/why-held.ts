@@ -63,7 +63,7 @@ export interface Report {
 }
 
 /** `undefined` if the object reports no problem. */
-function reportOf(object: AnyObject): Report | undefined {
+export function reportOf(object: AnyObject): Report | undefined {
   const readiness = readinessOf(object);
   if (readiness.ready !== "True") return { object, ...readiness };
   const { conditions } = object.status ?? {};

@@ -10,7 +10,7 @@ import type { AnyObject } from "../cluster/kinds.ts";
 import { noteLeader } from "../cluster/leader.ts";
 import { readWorld } from "../cluster/read.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
-import { whyHeldByReport } from "../cluster/why-held.ts";
+import { reportOf } from "../cluster/why-held.ts";
 import { printTable } from "../view/output.ts";
 import { readinessOf } from "../view/readiness.ts";
 import type { Column } from "../view/table.ts";
@@ -83,7 +83,7 @@ function toExpiring(apiKey: ApiKey, now: Instant): ExpiringKey | undefined {
     expirationTime: current.expirationTime,
     renewalTime,
     renewsByItself: obstacle === undefined,
-    detail: obstacle ?? whyHeldByReport({ object: apiKey as AnyObject })?.text ?? "",
+    detail: obstacle ?? said(reportOf(apiKey as AnyObject)) ?? "",
   };
 }
 
@@ -93,17 +93,28 @@ function toExpiring(apiKey: ApiKey, now: Instant): ExpiringKey | undefined {
  */
 function obstacleTo(apiKey: ApiKey, now: Instant): string | undefined {
   const forecast = forecastOf(apiKey);
-  if (forecast?.status !== "True") return forecast === undefined ? NO_FORECAST : said(forecast);
+  if (forecast?.status !== "True") return said(forecast) ?? NO_FORECAST;
   const readiness = readinessOf(apiKey);
   const renewal = parseInstant(apiKey.status?.renewalTime);
   const isDue = renewal === undefined || renewal <= now;
   const isKeyNeeded = isDue || readiness.ready !== "True" || pendingRotation(apiKey) !== undefined;
   const isRefused = findCondition(apiKey.status?.conditions, "Verified")?.status === "False";
-  const held = whyHeldByReport({ object: apiKey as AnyObject });
-  if (held !== undefined && (isKeyNeeded || isRefused)) return held.text;
+  const held = reportOf(apiKey as AnyObject);
+  const isHeld = held !== undefined && !UNDER_WAY.has(held.reason);
+  if (isHeld && (isKeyNeeded || isRefused)) return said(held);
   return renewal === undefined || renewal + LATE < now ? said(readiness) : undefined;
 }
 
-function said({ reason, message }: Pick<Condition, "reason" | "message">): string {
-  return `${reason}: ${message}`;
+/** Reasons with which the operator brings the next key without manual action. */
+const UNDER_WAY: ReadonlySet<string> = new Set([
+  "KeyRefused",
+  "Issuing",
+  "Recovering",
+  "Verifying",
+  "WaitingForPeer",
+  "WaitingForWindow",
+]);
+
+function said(report: Pick<Condition, "reason" | "message"> | undefined): string | undefined {
+  return report && `${report.reason}: ${report.message}`;
 }

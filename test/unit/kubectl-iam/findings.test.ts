@@ -100,9 +100,14 @@ describe("a key that expires, and whose next key is allowed", () => {
     expect(shown(refused, 1, { rotationPending: true })).toEqual([false, "PermissionDenied: M."]);
   });
 
-  test("is not renewed while the console refuses the pair", () => {
-    const ready = condition("Ready", "False", "KeyRefused");
-    expect(shown(ready, 1)).toEqual([false, "KeyRefused: M."]);
+  test("is replaced if the console no longer accepts it, or while the next key is being issued", () => {
+    for (const reason of ["KeyRefused", "Recovering", "Verifying", "WaitingForPeer"])
+      expect(shown(condition("Ready", "False", reason), 1)).toEqual([true, `${reason}: M.`]);
+    const ready = condition("Ready", "False", "Recovering");
+    expect(shown(ready, -1)).toEqual([false, "Recovering: M."]);
+  });
+
+  test("is not renewed while the console does not accept a new pair", () => {
     const delivered = condition("Ready", "True", "KeyDelivered");
     const unverified = condition("Verified", "False", "VerificationFailed");
     const conditions = [delivered, unverified, condition("IssuanceAllowed", "True", "Allowed")];
