@@ -1,6 +1,7 @@
 /** Why a key's calls are denied: the checks in the order of the console's documentation. */
 import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
+import { findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { isIamError } from "../../console/errors.ts";
 import type { KeyPair, LiveBindings } from "../../console/model.ts";
@@ -248,13 +249,24 @@ async function checkOwner({ apiKey, account, session }: Subject): Promise<Findin
         return failed(
           steps.owner,
           `key ${keyId} is not a key of account ${saId}`,
-          "Look which key your program sends.",
+          remedyFor(apiKey),
         );
       return state === "active"
         ? ok(steps.owner, `key ${keyId} belongs to account ${saId}, which is active`)
         : failed(steps.owner, `account ${saId} is ${state}`);
     },
     (text) => unknown(steps.owner, text),
+  );
+}
+
+/** What the ApiKey reports about its key, or the command that has the operator check the key. */
+function remedyFor(apiKey: ApiKey): string {
+  const refusal = ["Ready", "Verified"]
+    .map((type) => findCondition(apiKey.status?.conditions, type))
+    .find((condition) => condition?.reason === "KeyRefused");
+  return (
+    refusal?.message ??
+    `The operator checks the key, and issues another if the console rejects it: ${commandAbout("reconcile", apiKey)}`
   );
 }
 
