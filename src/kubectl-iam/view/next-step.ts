@@ -37,6 +37,7 @@ export function nextStep(
   const { ready, reason, message, isStalled } = readinessOf(object);
   if (object.metadata.deletionTimestamp !== undefined && reason === "InUse")
     return needed(deleteUsers(object, world));
+  if (isOutdated(object)) return { isNeeded: false, text: UNSEEN };
   if (reportsSuspension(object)) return needed(resume(object));
   if (object.metadata.deletionTimestamp !== undefined && !isStalled)
     return { isNeeded: false, text: "Wait: it is being deleted." };
@@ -59,9 +60,14 @@ export function nextStep(
     object.kind === "ServiceAccount"
       ? adviceOnOrphanedAccounts(object as ServiceAccount)
       : undefined;
-  if (orphaned !== undefined) return needed(orphaned);
-  const isSeen = unobserved(object, object) === undefined;
-  return { isNeeded: false, text: isSeen ? "Nothing." : UNSEEN };
+  return orphaned === undefined ? { isNeeded: false, text: "Nothing." } : needed(orphaned);
+}
+
+/** Whether the report is about an earlier spec: what it says can be over. */
+function isOutdated(object: AnyObject): boolean {
+  return (
+    object.status?.observedGeneration !== undefined && unobserved(object, object) !== undefined
+  );
 }
 
 /** Reasons of a ready ServiceAccount whose revocation is not confirmed. Their messages advise to restore access. */

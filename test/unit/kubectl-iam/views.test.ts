@@ -636,6 +636,25 @@ describe("the next step", () => {
     expect(nextStep(key, empty, now).text).toMatch(/kubectl iam resume iamcconn\/NAME/);
   });
 
+  test("of an object with a report on an earlier spec is to wait", () => {
+    const unmanaged = { type: "KeysManaged", status: "False", reason: "UnmanagedKeys" };
+    const account = (observedGeneration: number) =>
+      object([], {
+        kind: "ServiceAccount",
+        metadata: { name: "ci", namespace: "n", generation: 2 },
+        spec: { access: "Revoked" },
+        status: {
+          observedGeneration,
+          conditions: [ready("True", "Created"), { ...unmanaged, message: "" }],
+        },
+      });
+    expect(nextStep(account(1), empty, now)).toEqual({
+      isNeeded: false,
+      text: "Wait: the operator has not reported on the last change of the spec yet.",
+    });
+    expect(nextStep(account(2), empty, now)).toMatchObject({ isNeeded: true });
+  });
+
   test("of a suspended object that is being deleted is to resume it", () => {
     const suspended = object([ready("False", "Suspended")], { spec: { suspend: true } });
     const deletionTimestamp = "2026-01-01T00:00:00Z";
