@@ -8,7 +8,7 @@ import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
 import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
 import { isAbout, listEvents } from "../cluster/events.ts";
-import { findKind, nameOf, type ObjectName } from "../cluster/kinds.ts";
+import { type AnyObject, findKind, nameOf, type ObjectName } from "../cluster/kinds.ts";
 import { noteLeader } from "../cluster/leader.ts";
 import {
   noteUnreadable,
@@ -16,7 +16,9 @@ import {
   readObject,
   readWorld,
   unlessForbidden,
+  type World,
 } from "../cluster/read.ts";
+import { usersOf } from "../cluster/relations.ts";
 import { parseNames, resolveNames } from "../cluster/resolve.ts";
 import { nextStep } from "../view/next-step.ts";
 import { renderObject } from "../view/object-screen.ts";
@@ -83,7 +85,9 @@ async function showAll(
     labelSelector: options.selector,
   });
   const now = cluster.now();
-  const shown = objectsOf(world).filter((object) => kind === undefined || object.kind === kind);
+  const shown = objectsOf(world).filter((object) =>
+    kind === undefined ? scope === undefined || isOfScope(object, world) : object.kind === kind,
+  );
   const rows = shown.map((object): Row => {
     const { metadata } = object;
     return {
@@ -110,10 +114,13 @@ async function showAll(
       ? `No ${what} in any namespace.`
       : `No ${what} in namespace ${scope}; -A shows all namespaces.`;
   await printTable(invocation, { rows, columns, empty, nameOf: ({ object }) => object });
-  const hasOnlyOthers = scope !== undefined && kind === undefined && isEmpty && rows.length > 0;
-  if (hasOnlyOthers && !isStructured(invocation)) io.note(empty);
   noteUnreadable(io, kind === undefined ? unreadable : unreadable.filter((each) => each === kind));
   return isLed && rows.every(({ ready }) => ready === "True") ? exitCode.ok : exitCode.found;
+}
+
+/** Whether the object is in the namespace of the world, or something in the namespace uses it. */
+function isOfScope(object: AnyObject, world: World): boolean {
+  return object.metadata.namespace !== undefined || usersOf(object, world).length > 0;
 }
 
 /** A namespace that cannot be read for lack of permission counts as existing. */

@@ -88,13 +88,10 @@ async function run(block: string): Promise<string> {
   return parts.join("");
 }
 
-/** With the names that a reader knows, and without the ClusterConnections of other tests on this API server. */
+/** With the names that a reader knows. */
 function asInDocs(output: string): string {
   const { namespace, iam } = scene.world;
-  return output
-    .replaceAll(namespace, "team-a")
-    .replaceAll(iam.url, "https://console.example.com")
-    .replaceAll(/^iamcconn\/t-[0-9a-z]+ .*\n/gm, "");
+  return output.replaceAll(namespace, "team-a").replaceAll(iam.url, "https://console.example.com");
 }
 
 /** Without what is another one in every run. */

@@ -48,6 +48,25 @@ test("-A shows the objects of every namespace, each with its own", async () => {
   await other.close();
 });
 
+test("status of a namespace leaves out ClusterConnections that nothing in it uses", async () => {
+  const name = `unused-${world.namespace}`;
+  await world.apply("ClusterConnection", name, {
+    baseURL: "https://nowhere.example.com",
+    orgId: "org-1",
+    domainName: "acme",
+    credentials: { login: { secretRef: { name: "nothing" } } },
+  });
+  const [row, all] = [new RegExp(`^iamcconn/${name} +Unknown `, "m"), await iam("status")];
+  expect(all.output).not.toMatch(row);
+  expect(all.code).toBe(0);
+  expect(await iam("status iamcconn")).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(row),
+  });
+  expect((await iam("status -A")).output).toMatch(new RegExp(`^ +iamcconn/${name} +Unknown `, "m"));
+  await world.delete("ClusterConnection", name);
+});
+
 describe("a user with read permissions", () => {
   beforeAll(async () => {
     const verbs = ["get", "list", "watch"];
@@ -160,7 +179,6 @@ test("unknown names, contexts and namespaces are reported", async () => {
     notes:
       "error: Namespace no-such-namespace does not exist: kubectl get namespaces lists the namespaces.\n",
   });
-  // Other tests on this API server create ClusterConnections, which are in every namespace's list.
   expect((await iam("status iamkey -n kube-public")).notes).toBe(
     "No ApiKeys in namespace kube-public; -A shows all namespaces.\n",
   );
