@@ -1,6 +1,5 @@
 /** The single reconcile loop of all kinds: parse, observe, effects, report; also for deletions. */
 import { type OperatorEvent, toEvent } from "../api/events.ts";
-import { isPlanOnly } from "../api/plan-only.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resource.ts";
 import type { Reconcile, Result, Run } from "../runtime/result.ts";
@@ -11,12 +10,12 @@ import { hasFinalizer, removeFinalizer } from "./finalizers.ts";
 import type { KindDefinition } from "./kind-definition.ts";
 import { makePlan } from "./plan/make-plan.ts";
 import { type PlannedObject, planObject } from "./plan/plan-object.ts";
+import { isPlannedOnly, outcomeOfPlan } from "./plan/plan-only.ts";
 import { ProcessState } from "./process-state.ts";
 import { publishEvents } from "./publish.ts";
 import { RELEASED_RECHECK_MS, ReleasedViews } from "./released-views.ts";
 import { rejectSpec, reportFailure, reportOutcome, writeStatusNow } from "./report-run.ts";
 import { isFailing, isReleased, PartialFailure } from "./rules/outcome.ts";
-import { plannedOutcome } from "./rules/plan-only.ts";
 import type { DryRun, KindTypes, Progress, RunContext } from "./run-context.ts";
 import { effectsOf, performEffect, runEffects } from "./run-effects.ts";
 import { RunSessions } from "./run-sessions.ts";
@@ -161,15 +160,6 @@ function nothingCleanedUp(message: string): OperatorEvent {
   return toEvent("CleanupIncomplete", "Delete", note);
 }
 
-async function isPlannedOnly<K extends KindTypes>(
-  kind: KindDefinition<K>,
-  object: K["Object"],
-  run: RunContext<K>,
-): Promise<boolean> {
-  if (run.readOnly === true) return true;
-  return kind.isPlanOnly === undefined ? isPlanOnly(object) : kind.isPlanOnly(object, run);
-}
-
 /** Whether the object is being deleted and the operator has nothing left to do for it. */
 function isOver<K extends KindTypes>(kind: KindDefinition<K>, object: K["Object"]): boolean {
   const isDeleting = object.metadata.deletionTimestamp !== undefined;
@@ -225,11 +215,10 @@ async function planKind<K extends KindTypes>(
 ): Promise<Result> {
   try {
     await saveKind(kind, object, spec, run);
-    const { end, known, calls, hasEffects } = await makePlan(kind, object, spec, run);
+    const plan = await makePlan(kind, object, spec, run);
+    const { end, known, calls } = plan;
     if (end.kind === "Failed") throw new PartialFailure(known, end.error);
-    const natural = hasEffects || isReleased(end) ? undefined : end;
-    const outcome = plannedOutcome(natural, calls.length, kind.isReader === true);
-    return await reportOutcome(kind, known, outcome, run, calls);
+    return await reportOutcome(kind, known, outcomeOfPlan(kind, plan, end), run, calls);
   } catch (error) {
     return await reportFailure(kind, undefined, error, run);
   }

@@ -12,7 +12,7 @@ import { effectsOf, runEffects } from "../run-effects.ts";
 import { withInvented } from "./invented.ts";
 import { withLine } from "./lines.ts";
 
-interface MadePlan<K extends KindTypes> {
+export interface MadePlan<K extends KindTypes> {
   readonly calls: readonly PlannedCall[];
   /** Why no step is next, if every effect is answered as assumed. */
   readonly end: End | { readonly kind: "Failed"; readonly error: unknown };

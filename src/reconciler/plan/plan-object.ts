@@ -7,6 +7,7 @@ import { failureIn, isReleased } from "../rules/outcome.ts";
 import { type ObjectReport, type ReportedObject, reported } from "../rules/report.ts";
 import type { KindTypes, RunContext } from "../run-context.ts";
 import { makePlan } from "./make-plan.ts";
+import { isPlannedOnly, outcomeOfPlan } from "./plan-only.ts";
 
 export interface PlannedObject {
   readonly calls: readonly PlannedCall[];
@@ -16,7 +17,7 @@ export interface PlannedObject {
   readonly error?: unknown;
 }
 
-/** What a run over the object would do and report. Never rejects. */
+/** What the operator would do for the object and report. Never rejects. */
 export async function planObject<K extends KindTypes>(
   kind: KindDefinition<K>,
   object: K["Object"],
@@ -27,8 +28,15 @@ export async function planObject<K extends KindTypes>(
   const parsed = kind.parse(object);
   if (!parsed.ok) return { calls: [], objects: after([rejection(kind, object, parsed.message)]) };
   try {
-    const { calls, end, progress } = await makePlan(kind, object, parsed.spec, run);
+    const isPlanned = await isPlannedOnly(kind, object, run);
+    const plan = await makePlan(kind, object, parsed.spec, run);
+    const { end, progress, known } = plan;
+    const calls = isPlanned ? [] : plan.calls;
     if (end.kind === "Failed") return { calls, objects: [], error: end.error };
+    if (isPlanned) {
+      const outcome = outcomeOfPlan(kind, plan, end);
+      return { calls, objects: after(reportOf(kind, known, outcome, run).objects) };
+    }
     if (isReleased(end) || isDeferred(progress, end)) return { calls, objects: [] };
     return { calls, objects: after(reportOf(kind, progress, end, run).objects) };
   } catch (thrown) {

@@ -113,3 +113,27 @@ test("a second account with the same name is not planned", async () => {
     obstacles: [expect.stringMatching(/^AccountExists: /)],
   });
 });
+
+test("nothing is planned for an object that the operator only plans for", async () => {
+  const annotations = { "iam-operator.io/plan-only": "true" };
+  const planOnly = (given: ReturnType<typeof object>) => ({
+    ...given,
+    metadata: { ...given.metadata, annotations },
+  });
+  const account = object("ServiceAccount", "bot", {});
+  const read = object("PolicyBinding", "read", { ...ref, policyIds: ["pol-read"] });
+  const deploy = object("PolicyBinding", "deploy", { ...ref, policyIds: ["pol-deploy"] });
+  expect(
+    await plan([account, planOnly(read), deploy, planOnly(object("ApiKey", "one", ref))]),
+  ).toEqual({
+    calls: ["createServiceAccount team-bot"],
+    obstacles: [expect.stringMatching(/^PlanOnly: /), expect.stringMatching(/^PlanOnly: /)],
+  });
+  expect(await plan([planOnly(account), deploy])).toEqual({
+    calls: [],
+    obstacles: [
+      expect.stringMatching(/^PlanOnly: /),
+      expect.stringMatching(/^WaitingForServiceAccount: /),
+    ],
+  });
+});
