@@ -4,6 +4,9 @@ import type { Condition } from "./conditions.ts";
 /** The condition that is False while the next key cannot be issued. */
 export const ISSUANCE_ALLOWED = "IssuanceAllowed";
 
+/** The reason of a key that can be issued, but not in a rotation window. */
+export const OUTSIDE_WINDOWS = "OutsideWindows";
+
 const PAUSES: ReadonlySet<string> = new Set(["Suspended", "PlanOnly"]);
 
 /** Whether a person has asked the operator to issue no key for now. */

@@ -139,6 +139,10 @@ export const ofNormalStates = {
     meaning: "The console does not list keys, so unmanaged keys cannot be found.",
   },
   Allowed: { meaning: "A key can be issued when it is due." },
+  OutsideWindows: {
+    meaning:
+      "A key can be issued when it is due. It is due while no window of `spec.rotation.windows` is open: the next window opens too close to the expiry of the key in use.",
+  },
   Synced: { meaning: "A read of the console showed the declared policies." },
   PoliciesSynced: { meaning: "A read of the console showed the declared policies." },
   Authenticated: { meaning: "The console accepts the credentials." },

@@ -1,6 +1,7 @@
 /** The one thing to do next about an object. Pure. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, isTrue } from "../../api/conditions.ts";
+import { OUTSIDE_WINDOWS } from "../../api/issuance.ts";
 import { withoutMarkup } from "../../api/reasons/reason.ts";
 import { findReason } from "../../api/reasons/sections.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -13,7 +14,6 @@ import { chainOf, usersOf } from "../cluster/relations.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
 import { unobserved } from "../cluster/wait.ts";
 import { causeElsewhere, isSettled, reportsSuspension, whyHeld } from "../cluster/why-held.ts";
-import { whyOutsideWindows } from "../cluster/windows.ts";
 import { adviceIn } from "./advice.ts";
 import { accountOf, connectionOf, withNames } from "./named-commands.ts";
 import { adviceOnOrphanedAccounts } from "./orphaned-accounts.ts";
@@ -186,9 +186,9 @@ function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {
         : "Wait: the workloads of spec.rollout are being restarted.",
     );
   if (current === undefined) return { isNeeded: false, text: "Wait for the first key." };
-  if (forecastOf(key) === undefined) return { isNeeded: false, text: NO_FORECAST };
-  const outside = whyOutsideWindows(key, now);
-  const where = outside === undefined ? "" : `, outside the windows: ${outside}`;
-  const text = `Nothing: the key is renewed ${relative(renewalTime, now)}${where}.`;
+  const forecast = forecastOf(key);
+  if (forecast === undefined) return { isNeeded: false, text: NO_FORECAST };
+  const window = forecast.reason === OUTSIDE_WINDOWS ? ` ${forecast.message}` : "";
+  const text = `Nothing: the key is renewed ${relative(renewalTime, now)}.${window}`;
   return { isNeeded: false, text };
 }

@@ -23,7 +23,6 @@ import type { World } from "../cluster/read.ts";
 import { belongsTo } from "../cluster/relations.ts";
 import { isRevoked, revocationOf } from "../cluster/revocation.ts";
 import { unobserved } from "../cluster/wait.ts";
-import { whyOutsideWindows } from "../cluster/windows.ts";
 import { type Field, field, renderFields } from "./fields.ts";
 import { nextStep } from "./next-step.ts";
 import { orphanedAccountLines } from "./orphaned-accounts.ts";
@@ -125,7 +124,6 @@ function keyFields(key: ApiKey, subject: Subject): readonly Field[] {
 
 function lifeFields(key: ApiKey, { now, secretIsMissing }: Subject): readonly Field[] {
   const { spec, status } = key;
-  const outside = whyOutsideWindows(key, now);
   const { current, consumers, orphaned = [], superseded = [] } = status ?? {};
   return [
     field(
@@ -139,11 +137,7 @@ function lifeFields(key: ApiKey, { now, secretIsMissing }: Subject): readonly Fi
         `secret/${status.secretName}${secretIsMissing ? ", which does not exist" : ""}`,
     ),
     field("Expires", current && both(current.expirationTime, now)),
-    field(
-      "Renews",
-      status?.renewalTime &&
-        `${both(status.renewalTime, now)}${outside === undefined ? "" : `, outside the windows: ${outside}`}`,
-    ),
+    field("Renews", status?.renewalTime && both(status.renewalTime, now)),
     field(
       "Windows",
       ...(spec.rotation?.windows ?? []).map(

@@ -1,14 +1,11 @@
 /** What is printed, as pure functions of what was read. */
 import { describe, expect, test } from "vitest";
-import type { ApiKey } from "../../../src/api/api-key.ts";
 import { reasons } from "../../../src/api/reasons/sections.ts";
-import { renewalTime } from "../../../src/kinds/api-key/rules/schedule.ts";
 import { isAbout } from "../../../src/kubectl-iam/cluster/events.ts";
 import { NO_FORECAST } from "../../../src/kubectl-iam/cluster/forecast.ts";
 import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
 import { keyLines, liveKeysOf } from "../../../src/kubectl-iam/cluster/live-keys.ts";
 import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
-import { whyOutsideWindows } from "../../../src/kubectl-iam/cluster/windows.ts";
 import { growTree } from "../../../src/kubectl-iam/commands/tree.ts";
 import { bar } from "../../../src/kubectl-iam/view/bar.ts";
 import { nextStep } from "../../../src/kubectl-iam/view/next-step.ts";
@@ -281,49 +278,23 @@ test("a key is shown with the account that it belongs to, also while its ApiKey 
   expect(shown(account("new"))).toMatch(/^ApiKeys +iamkey\/k: k1, .*, of iamsa\/old$/m);
 });
 
-describe("a renewal", () => {
-  const expirationTime = now + 30 * DAY;
-  const windowAt = (schedule: string) => ({ schedule, timeZone: "UTC", duration: "3h" });
-  const keyWith = (windows: readonly object[], renewBefore = "240h") => {
-    const rotation = { renewBefore, windows, overlap: "24h" };
-    const renewal = renewalTime({ issueTime: now, expirationTime }, rotation as never, "uid", now);
-    return {
-      kind: "ApiKey",
-      metadata: { name: "k", namespace: "n", generation: 1 },
-      spec: { serviceAccountRef: { name: "ci" }, rotation },
-      status: {
-        observedGeneration: 1,
-        current: { keyId: "k", expirationTime: toIso8601(expirationTime) },
-        renewalTime: toIso8601(renewal),
-        conditions: [
-          { type: "Ready", status: "True", reason: "KeyDelivered", message: "" },
-          { type: "IssuanceAllowed", status: "True", reason: "Allowed", observedGeneration: 1 },
-        ].map((condition) => ({ message: "", ...condition })),
-      },
-    } as unknown as ApiKey;
-  };
-
-  test.each([
-    ["every night", windowAt("0 2 * * *")],
-    ["all day", windowAt("0 * * * *")],
-  ])("in a window that opens %s is in the window", (_, window) => {
-    expect(whyOutsideWindows(keyWith([window]), now)).toBeUndefined();
-    expect(whyOutsideWindows(keyWith([]), now)).toBeUndefined();
-  });
-
-  test("that cannot wait for the next window is shown to come outside", () => {
-    const key = keyWith([windowAt("0 2 29 1 *"), windowAt("0 2 1 7 *")]);
-    const why = "the next window opens at 2026-01-29T02:00:00Z, too close to the expiry";
-    expect(whyOutsideWindows(key, now)).toBe(why);
-    expect(nextStep(key as unknown as AnyObject, empty, now).text).toBe(
-      `Nothing: the key is renewed in 27d, outside the windows: ${why}.`,
-    );
-    const subject = { object: key, world: empty, unreadable: [], events: [], now };
-    expect(renderObject({ ...subject, secretIsMissing: false }, plain())).toContain(
-      `(in 27d), outside the windows: ${why}`,
-    );
-    expect(whyOutsideWindows(key, now + 29 * DAY)).toBeUndefined();
-  });
+test("a renewal outside the windows is told in the operator's words", () => {
+  const message = "The key is renewed later, outside the windows: no window opens any more.";
+  const key = {
+    kind: "ApiKey",
+    metadata: { name: "k", namespace: "n", generation: 1 },
+    spec: { serviceAccountRef: { name: "ci" } },
+    status: {
+      observedGeneration: 1,
+      current: { keyId: "k", expirationTime: toIso8601(now + 30 * DAY) },
+      renewalTime: toIso8601(now + 27 * DAY),
+      conditions: [
+        { type: "Ready", status: "True", reason: "KeyDelivered", message: "" },
+        { type: "IssuanceAllowed", status: "True", reason: "OutsideWindows", message },
+      ].map((condition) => ({ observedGeneration: 1, ...condition })),
+    },
+  } as unknown as AnyObject;
+  expect(nextStep(key, empty, now).text).toBe(`Nothing: the key is renewed in 27d. ${message}`);
 });
 
 describe("the policies of a ServiceAccount", () => {

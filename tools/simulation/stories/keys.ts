@@ -624,6 +624,10 @@ export const keyStories: readonly Story[] = [
     createKey(world.sim, "other", { expiresInDays: 1, rotation: rotation("0 3 1 12 *") });
     await world.pass(17 * HOUR);
     world.expect("nothing was rotated before", world.issued, 2);
+    const saidOf = (name: string) =>
+      world.condition(apiKeyType, name, "IssuanceAllowed")?.reason ?? "nothing";
+    const said = ["ci", "other"].map(saidOf);
+    world.expect("which one misses its window is said", said, ["Allowed", "OutsideWindows"]);
     await world.pass(2 * HOUR);
     world.expect("one was rotated in its window", world.key().status?.current?.revision, 2);
     await world.pass(4 * HOUR);

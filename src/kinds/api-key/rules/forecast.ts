@@ -1,6 +1,6 @@
 /** Whether the next key can be issued, by the rules that issue it, and what the condition says about that. Pure. */
 import { findCondition } from "../../../api/conditions.ts";
-import { ISSUANCE_ALLOWED } from "../../../api/issuance.ts";
+import { ISSUANCE_ALLOWED, OUTSIDE_WINDOWS } from "../../../api/issuance.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { firstFinding, type Outcome, type Waiting } from "../../../reconciler/rules/outcome.ts";
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
@@ -10,7 +10,7 @@ import { blocks, limits, SECRET_IMMUTABLE } from "./blocks.ts";
 import { rotations } from "./needs.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import { SECRET_REJECTED } from "./rehearsal.ts";
-import { renewalTime } from "./schedule.ts";
+import { nextWindow, renewalTime } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
 
 /** The need that the forecast is about. */
@@ -31,8 +31,27 @@ export function issuanceAllowed(
   const stop = stopOfNextKey(snapshot, outcome, at);
   if (stop === UNKNOWN) return undefined;
   if (stop !== undefined) return notAllowed(withRotation(stop, snapshot, at));
+  const window = outsideWindows(snapshot, at);
   const message = "Nothing that would stop the next key is known.";
-  return { type, status: "True", reason: "Allowed", message };
+  return { type, status: "True", ...(window ?? { reason: "Allowed", message }) };
+}
+
+/** Says when the key is renewed while no window is open. Absent if the renewal is overdue. */
+function outsideWindows(
+  { self, spec, status }: ApiKeySnapshot,
+  { now }: ClockReading,
+): KeyNeed | undefined {
+  const { rotation } = spec;
+  const due = status.current && renewalTime(status.current, rotation, self.uid, now);
+  if (rotation.windows.length === 0 || due === undefined || due <= now) return undefined;
+  const opening = nextWindow(rotation, due);
+  if (opening !== undefined && opening <= due) return undefined;
+  const why =
+    opening === undefined
+      ? "no window opens any more"
+      : `the next window opens at ${toIso8601(opening)}, too close to the expiry`;
+  const message = `The key is renewed at ${toIso8601(due)}, outside the windows: ${why}.`;
+  return { reason: OUTSIDE_WINDOWS, message };
 }
 
 /** The stop, and the rotation that waits for its end, if there is one. */

@@ -94,11 +94,18 @@ function renewBefore(rotation: ApiKeySpec["rotation"], lifetime: number): number
 }
 
 function inWindow(due: Instant, rotation: ApiKeySpec["rotation"], limit: Instant): Instant {
-  const openings = rotation.windows
-    .map(({ schedule, timeZone, duration }) =>
-      nextOpen({ schedule, timeZone, durationMs: parseDuration(duration) ?? 0 }, due),
-    )
-    .filter((opening) => opening !== undefined);
-  if (openings.length === 0) return due;
-  return Math.min(Math.min(...openings), Math.max(limit, due));
+  const opening = nextWindow(rotation, due);
+  return opening === undefined ? due : Math.min(opening, Math.max(limit, due));
+}
+
+/** The first moment at or after `from` at which a window is open; `undefined` if no window opens any more. */
+export function nextWindow(
+  { windows }: Pick<ApiKeySpec["rotation"], "windows">,
+  from: Instant,
+): Instant | undefined {
+  const openings = windows.flatMap(
+    ({ schedule, timeZone, duration }) =>
+      nextOpen({ schedule, timeZone, durationMs: parseDuration(duration) ?? 0 }, from) ?? [],
+  );
+  return openings.length === 0 ? undefined : Math.min(...openings);
 }

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { issuanceAllowed } from "../../../../src/kinds/api-key/rules/forecast.ts";
 import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
+import type { CurrentKey } from "../../../../src/kinds/api-key/rules/status.ts";
 import type { SecretView } from "../../../../src/kinds/api-key/secret/view.ts";
 import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
 import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
@@ -66,6 +67,12 @@ const lostKey = (attemptId: string) => ({
   ...ofBot,
 });
 const lostKeys = { status: { ...usedUp(DAY).status, orphaned: ["a1", "a2"].map(lostKey) } };
+
+const renewedIn = (schedule: string, life: Partial<CurrentKey> = {}) =>
+  delivered({
+    spec: keySpec({ rotation: { windows: [{ schedule, duration: "3h" }] } }),
+    status: { current: current(1, life) },
+  });
 
 const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
   ["a key at rest", delivered(), rest, "True Allowed"],
@@ -170,6 +177,14 @@ const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
     rest,
     "True Allowed",
   ],
+  ["a renewal in a window", renewedIn("0 2 * * *"), rest, "True Allowed"],
+  ["a renewal before the next window", renewedIn("0 2 1 7 *"), rest, "True OutsideWindows"],
+  [
+    "a renewal before the next window that is overdue",
+    renewedIn("0 2 1 7 *", { issueTime: NOW - 89 * DAY, expirationTime: NOW + DAY }),
+    rest,
+    "True Allowed",
+  ],
   [
     "a deletion",
     delivered({ self: { ...owner, deletingSince: NOW, rotateToken: undefined } }),
@@ -197,6 +212,13 @@ const waits = {
   ...reconciling("PermissionsMissing", "Consumers get no key."),
   condition: "IssuanceAllowed",
 };
+
+test("a renewal that cannot wait for the next window is announced", () => {
+  expect(issuanceAllowed(renewedIn("0 2 1 7 *"), rest, at())).toMatchObject({
+    message:
+      "The key is renewed at 2026-03-31T00:00:00Z, outside the windows: the next window opens at 2026-07-01T02:00:00Z, too close to the expiry.",
+  });
+});
 
 test.each<[string, ApiKeySnapshot, Outcome, string]>([
   ["a due renewal", delivered({ status: due, rehearsal: refused }), failed, "Rotation was due at "],
