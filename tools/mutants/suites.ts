@@ -10,7 +10,10 @@ export const PROJECTS: Readonly<Record<VitestSuite, string>> = {
   chart: "chart",
 };
 
-const own = (kind: string) => [`test/unit/kinds/${kind}/`];
+const own = (kind: string) => [
+  `test/unit/kinds/${kind}/`,
+  "test/unit/kinds/requeue.property.test.ts",
+];
 const KINDS = ["accounts", "kinds", "reconciler", "resources"].map((room) => `test/unit/${room}/`);
 const RECONCILING = [...KINDS, "test/unit/console/", "test/unit/util/"];
 const PLUGIN = ["test/unit/kubectl-iam/"];

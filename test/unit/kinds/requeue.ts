@@ -18,10 +18,7 @@ import { effort } from "../../setup/effort.ts";
 /** The controller's resync: for objects that wait for nothing. */
 const RESYNC_MS = 10 * HOUR;
 
-export type Rules<K extends KindTypes> = Pick<
-  KindDefinition<K>,
-  "run" | "runOfDeletion" | "report"
->;
+type Rules<K extends KindTypes> = Pick<KindDefinition<K>, "run" | "runOfDeletion" | "report">;
 
 export interface Situation<K extends KindTypes> {
   readonly snapshot: K["Snapshot"];
@@ -68,12 +65,20 @@ const asReported = <S extends { readonly object: object }>(
   { state, objects: [object] = [] }: Pick<End<KindTypes>, "state" | "objects">,
 ): S => ({ ...snapshot, object: object ?? snapshot.object, state });
 
-export function expectRequeued<K extends KindTypes>(
-  rules: Rules<K>,
-  situations: fc.Arbitrary<Situation<K>>,
-  now: Instant,
-  later: Later<K> = asReported,
-): void {
+/** What is drawn for a kind, and how its runs go on from there. */
+export interface Requeued<K extends KindTypes> {
+  readonly rules: Rules<K>;
+  readonly situations: fc.Arbitrary<Situation<K>>;
+  readonly now: Instant;
+  readonly later?: Later<K>;
+}
+
+export function expectRequeued<K extends KindTypes>({
+  rules,
+  situations,
+  now,
+  later = asReported,
+}: Requeued<K>): void {
   const atMs = (ms: number): ClockReading => ({
     now: now + ms,
     monotonic: 1_000_000 + ms,

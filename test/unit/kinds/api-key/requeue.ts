@@ -1,5 +1,4 @@
 import fc from "fast-check";
-import { test } from "vitest";
 import type { ApiKeySpec } from "../../../../src/api/api-key.ts";
 import { annotations } from "../../../../src/api/meta.ts";
 import { deleteApiKey } from "../../../../src/kinds/api-key/deletion.ts";
@@ -11,15 +10,7 @@ import { reconcileApiKey } from "../../../../src/kinds/api-key/run.ts";
 import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
 import { DAY, HOUR, toIso8601 } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
-import {
-  ago,
-  expectRequeued,
-  maybe,
-  mostly,
-  type Rules,
-  rarely,
-  type Situation,
-} from "../requeue.ts";
+import { ago, maybe, mostly, type Requeued, rarely, type Situation } from "../requeue.ts";
 import * as keys from "./builders.ts";
 
 const { NOW, timing } = keys;
@@ -34,7 +25,7 @@ const effects: typeof real = {
     return s.verdicts === undefined ? yield* real.queueForAccount(s) : s;
   },
 };
-const rules: Rules<ApiKeyKind> = {
+const rules: Requeued<ApiKeyKind>["rules"] = {
   run: (snapshot, readNow) => reconcileApiKey(snapshot, { effects, timing, readNow }),
   runOfDeletion: (snapshot, readNow) => deleteApiKey(snapshot, { effects, timing, readNow }),
   report: ({ snapshot }, outcome, at) => report(snapshot, outcome, at, timing),
@@ -164,6 +155,4 @@ const situations = fc
     return { snapshot: known, spec: rest.spec, done: verdicts };
   });
 
-test("a run over an ApiKey names the time of the next one", () => {
-  expectRequeued(rules, situations, NOW);
-});
+export const requeued: Requeued<ApiKeyKind> = { rules, situations, now: NOW };

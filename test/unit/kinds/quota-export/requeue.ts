@@ -1,5 +1,4 @@
 import fc from "fast-check";
-import { test } from "vitest";
 import { API_VERSION } from "../../../../src/api/meta.ts";
 import { parseSpec } from "../../../../src/api/parse-spec.ts";
 import {
@@ -17,11 +16,11 @@ import type {
 import { reconcileQuotaExport } from "../../../../src/kinds/quota-export/run.ts";
 import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
 import { MINUTE, toIso8601 } from "../../../../src/util/time.ts";
-import { ago, expectRequeued, maybe, mostly, type Rules, type Situation } from "../requeue.ts";
+import { ago, maybe, mostly, type Requeued, type Situation } from "../requeue.ts";
 import { access, NOW } from "../service-account/objects.ts";
 
 const listQuotas = defineListQuotas(async () => undefined, {} as never);
-const rules: Rules<QuotaExportKind> = {
+const rules: Requeued<QuotaExportKind>["rules"] = {
   run: (start, readNow) =>
     reconcileQuotaExport(start, readNow, function* (snapshot) {
       return snapshot.listing === undefined ? yield* listQuotas(snapshot) : snapshot;
@@ -89,6 +88,4 @@ const situations = fc
     return { snapshot, spec: parsed.spec, done: listing };
   });
 
-test("a run over a ResourceQuotaExport names the time of the next one", () => {
-  expectRequeued(rules, situations, NOW);
-});
+export const requeued: Requeued<QuotaExportKind> = { rules, situations, now: NOW };

@@ -1,5 +1,4 @@
 import fc from "fast-check";
-import { test } from "vitest";
 import { IamError } from "../../../../src/console/errors.ts";
 import { sessionEffects } from "../../../../src/kinds/connection/effects/session.ts";
 import { report } from "../../../../src/kinds/connection/rules/report.ts";
@@ -9,9 +8,9 @@ import type {
   Login,
 } from "../../../../src/kinds/connection/rules/snapshot.ts";
 import { deleteConnection, reconcileConnection } from "../../../../src/kinds/connection/run.ts";
-import { clusterConnectionType } from "../../../../src/resources/resource-types.ts";
+import type { ObjectReport } from "../../../../src/reconciler/rules/report.ts";
 import { HOUR } from "../../../../src/util/time.ts";
-import { ago, expectRequeued, mostly, type Rules, rarely, type Situation } from "../requeue.ts";
+import { ago, mostly, type Requeued, rarely, type Situation } from "../requeue.ts";
 import { credentials, identity, snapshot as inOrder, NOW, session } from "./snapshot.ts";
 
 const real = sessionEffects({} as never);
@@ -25,11 +24,11 @@ const effects: typeof real = {
     return s.login === undefined ? yield* real.authenticate(s) : s;
   },
 };
-const rules: Rules<ConnectionKind> = {
+const rulesOf = (type: ObjectReport["type"]): Requeued<ConnectionKind>["rules"] => ({
   run: (snapshot, readNow) => reconcileConnection(snapshot, readNow().now, effects),
   runOfDeletion: (snapshot, readNow) => deleteConnection(snapshot, readNow().now, effects),
-  report: ({ snapshot }, outcome, at) => report(clusterConnectionType, snapshot, outcome, at),
-};
+  report: ({ snapshot }, outcome, at) => report(type, snapshot, outcome, at),
+});
 const valid = inOrder.object.spec;
 const failed = (reason: "LoginFailed" | "ConsoleUnavailable"): Login => ({
   kind: "Failed",
@@ -86,6 +85,8 @@ const situations = fc
     return { snapshot, spec, done: login };
   });
 
-test("a run over a connection names the time of the next one", () => {
-  expectRequeued(rules, situations, NOW);
+export const requeued = (type: ObjectReport["type"]): Requeued<ConnectionKind> => ({
+  rules: rulesOf(type),
+  situations,
+  now: NOW,
 });

@@ -1,5 +1,4 @@
 import fc from "fast-check";
-import { test } from "vitest";
 import { WATCH_MS } from "../../../../src/accounts/sync-watch.ts";
 import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
 import type { LiveBindings } from "../../../../src/console/model.ts";
@@ -18,16 +17,7 @@ import type {
 import { reconcileBindings } from "../../../../src/kinds/policy-binding/run.ts";
 import type { ReportedObject } from "../../../../src/reconciler/rules/report.ts";
 import { HOUR, MINUTE } from "../../../../src/util/time.ts";
-import {
-  ago,
-  expectRequeued,
-  maybe,
-  mostly,
-  type Rules,
-  rarely,
-  type Situation,
-  usually,
-} from "../requeue.ts";
+import { ago, maybe, mostly, type Requeued, rarely, type Situation, usually } from "../requeue.ts";
 import {
   account,
   binding,
@@ -39,7 +29,7 @@ import {
   snapshot,
 } from "./builders.ts";
 
-const rules: Rules<AccountBindingsKind> = {
+const rules: Requeued<AccountBindingsKind>["rules"] = {
   run: reconcileBindings,
   report: ({ snapshot }, outcome, _, before) => report(snapshot, outcome, before),
 };
@@ -122,15 +112,18 @@ const situations = fc
     };
   });
 
-test("a run over the PolicyBindings of an account names the time of the next one", () => {
-  expectRequeued(rules, situations, NOW, (before, { state, objects = [] }, now) => ({
+export const requeued: Requeued<AccountBindingsKind> = {
+  rules,
+  situations,
+  now: NOW,
+  later: (before, { state, objects = [] }, now) => ({
     ...before,
     source: before.source === "Behind" ? "Caches" : before.source,
     objects: new Map([...before.objects, ...objects.map(byUid)]),
     state,
     now,
-  }));
-});
+  }),
+};
 
 function byUid(object: ReportedObject): readonly [string, PolicyBinding] {
   return [object.metadata.uid, object as PolicyBinding];
