@@ -1,6 +1,7 @@
 /** `rotate`: requests new keys, and waits until they are in use. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
+import { isPlanOnly } from "../../api/plan-only.ts";
 import { toMicroTime } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
@@ -17,15 +18,23 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   await using cluster = await openCluster(io, options);
   const keys = await selectObjects(cluster, names, ["ApiKey"], options);
   const token = toMicroTime(io.clock.now());
-  const patch = { metadata: { annotations: { [annotations.rotateRequestedAt]: token } } };
-  const changes = keys.map((key) => changeOf(key, patch, "rotation requested"));
+  const changes = keys.map((key) => changeOf(key, requestOf(key, token), "rotation requested"));
   return await changeAndWait(invocation, cluster, changes, {
-    findMissing: (key, before) => rotationMissing(cluster, key as ApiKey, keyIdOf(before)),
+    findMissing: (key, before) =>
+      isPlanOnly(before) && key.status?.lastHandledReconcileAt !== token
+        ? { text: "waiting for the operator to plan the rotation" }
+        : rotationMissing(cluster, key as ApiKey, keyIdOf(before)),
     done: (key, before) => {
       io.print(`${nameOf(key)} has key ${keyIdOf(key)} (was ${keyIdOf(before) ?? "none"})`);
       return exitCode.ok;
     },
   });
+}
+
+/** A plan does not show its request, so a plan-only ApiKey is also asked to report when it has planned again. */
+function requestOf(key: AnyObject, token: string): object {
+  const report = isPlanOnly(key) ? { [annotations.reconcileRequestedAt]: token } : {};
+  return { metadata: { annotations: { [annotations.rotateRequestedAt]: token, ...report } } };
 }
 
 function keyIdOf(key: AnyObject): string | undefined {

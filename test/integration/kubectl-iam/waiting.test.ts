@@ -103,6 +103,16 @@ test("expiring names a key that the console refuses to issue, and one that is re
   expect(await iam("rotate ci-bot-key")).toMatchObject({ code: 0 });
 });
 
+test("rotate of a plan-only ApiKey reports the plan for the rotation", async () => {
+  await world.annotate("ApiKey", "ci-bot-key", { "iam-operator.io/plan-only": "true" });
+  await world.condition("ApiKey", "ci-bot-key", "IssuanceAllowed", "False", "PlanOnly");
+  const { code, notes } = await iam("rotate ci-bot-key");
+  expect(notes).toMatch(/error: iamkey\/ci-bot-key: .*PlanOnly: .* status\.plan has the \d calls /);
+  expect(code).toBe(3);
+  await world.annotate("ApiKey", "ci-bot-key", { "iam-operator.io/plan-only": null });
+  await world.condition("ApiKey", "ci-bot-key", "IssuanceAllowed", "True", "Allowed");
+});
+
 describe("import", () => {
   test("of an account that does not exist fails, and prints the command that undoes it", async () => {
     const { code, notes } = await iam(
