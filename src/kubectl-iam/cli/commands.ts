@@ -42,9 +42,10 @@ export const commands: readonly CommandSpec[] = [
   {
     usage: "orphans",
     group: "Look",
-    summary: "List keys that were lost, cannot be delivered, or are unmanaged.",
+    summary:
+      "List keys that were lost, cannot be delivered, or are unmanaged, and orphaned accounts.",
     details: [
-      "Orphaned keys were issued, but their secrets were lost. Pending keys cannot be delivered. Unmanaged keys are in the console's list of an account and in no ApiKey's status. Superseded keys are not listed: the status of their ApiKey names them.",
+      "Orphaned keys were issued, but their secrets were lost. Pending keys cannot be delivered. Unmanaged keys are in the console's list of an account and in no ApiKey's status. Superseded keys are not listed: the status of their ApiKey names them. Orphaned accounts were created for a ServiceAccount in addition to its account, or have the same name.",
       "Exits with status 1 if there are any, and otherwise with 4 if keys could not be read or are not reported yet.",
     ],
     options: [...clusterOptions, "operatorNamespace", "allNamespaces", "output"],

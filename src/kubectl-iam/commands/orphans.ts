@@ -1,4 +1,4 @@
-/** `orphans`: lists keys that were lost, cannot be delivered, or are not in any ApiKey's status. */
+/** `orphans`: lists keys that were lost, cannot be delivered, or are not in any ApiKey's status, and orphaned accounts. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { findCondition, isReportedOn, isTrue } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -17,14 +17,24 @@ import { relative } from "../view/time.ts";
 interface Orphan {
   readonly namespace: string | undefined;
   readonly object: string;
-  /** The attempt's ID if the key's ID is unknown. */
-  readonly keyId: string;
+  /** The attempt's ID if the key's ID is unknown. Absent for accounts. */
+  readonly keyId?: string;
+  /** Only of accounts. */
+  readonly saId?: string;
   /**
    * Orphaned: issued, but its secret was lost. Pending: issued, but it cannot be delivered. Unmanaged: in the console,
    * but not in any ApiKey's status. Unconfirmed: the same, but the operator has not reported it yet. Expected: not in any
-   * ApiKey's status, and the ServiceAccount has `unmanagedKeys: Expect`.
+   * ApiKey's status, and the ServiceAccount has `unmanagedKeys: Expect`. Account: an additional account that was created
+   * for the ServiceAccount. Namesake: an account with the name of the ServiceAccount's account.
    */
-  readonly kind: "Orphaned" | "Pending" | "Unmanaged" | "Unconfirmed" | "Expected";
+  readonly kind:
+    | "Orphaned"
+    | "Pending"
+    | "Unmanaged"
+    | "Unconfirmed"
+    | "Expected"
+    | "Account"
+    | "Namesake";
   readonly observedTime: string | undefined;
   readonly expirationTime: string | undefined;
   /** The cluster that the key's description names. */
@@ -46,7 +56,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const columns: readonly Column<Orphan>[] = [
     ...namespaceColumn<Orphan>(options),
     { title: "OBJECT", cell: ({ object }) => object },
-    { title: "KEY-ID", cell: ({ keyId }) => keyId },
+    { title: "ID", cell: ({ keyId, saId = "" }) => keyId ?? saId },
     { title: "KIND", cell: ({ kind }) => kind },
     ...(rows.some(({ cluster }) => cluster !== undefined)
       ? [{ title: "DESCRIBED-CLUSTER", cell: ({ cluster = "" }: Orphan) => cluster }]
@@ -106,6 +116,10 @@ const ADVICE: Readonly<Record<AdviceKind, (only: Orphan | undefined) => string>>
     `Unconfirmed: the console listed the key, and no ApiKey names it now: it is being issued, or was forgotten. If the next list shows it too, it is reported as unmanaged 30 seconds later. To read the list now: kubectl iam reconcile ${only === undefined ? "iamsa/NAME" : `${only.object} -n ${only.namespace}`}`,
   Expected: () =>
     "Expected: issued outside the operator, as spec.unmanagedKeys: Expect of the ServiceAccount allows.",
+  Account: () =>
+    "Account: created for the ServiceAccount in addition to the account in its status. Delete the account in the console.",
+  Namesake: () =>
+    "Namesake: an account with the name of the ServiceAccount's account. Find out who created the account; if the operator did, delete the account in the console.",
 };
 
 function keyText(only: Orphan | undefined, id: string): string {
@@ -116,7 +130,7 @@ function kindOfAdvice({ kind, isUnnamed }: Orphan): AdviceKind {
   return isUnnamed === true ? "Unnamed" : kind;
 }
 
-/** Pure. Keys of ApiKeys, which may be unknown, then keys of accounts that are not in any ApiKey's status. */
+/** Pure. Keys of ApiKeys, which may be unknown, then keys of accounts that are not in any ApiKey's status, then accounts. */
 export function findOrphans(
   apiKeys: readonly ApiKey[] | undefined,
   serviceAccounts: readonly ServiceAccount[],
@@ -135,12 +149,24 @@ export function findOrphans(
     ),
   );
   const own = [...orphaned, ...(apiKeys ?? []).flatMap(undeliverable)];
-  const told = new Set(own.map(({ keyId }) => keyId));
+  const told = new Set(own.flatMap(({ keyId }) => keyId ?? []));
   return [
     ...own,
     ...serviceAccounts.flatMap((account) => unmanaged(account, told)),
     ...serviceAccounts.flatMap((account) => (apiKeys ? unconfirmed(account, apiKeys) : [])),
+    ...serviceAccounts.flatMap(orphanedAccounts),
   ];
+}
+
+function orphanedAccounts(account: ServiceAccount): readonly Orphan[] {
+  return (account.status?.orphanedAccounts ?? []).map(({ saId, observedTime, evidence }) => ({
+    namespace: account.metadata.namespace,
+    object: nameOf(account),
+    saId,
+    kind: evidence === "Name" ? "Namesake" : "Account",
+    observedTime,
+    expirationTime: undefined,
+  }));
 }
 
 /** Keys that the last list shows, and that neither an ApiKey nor the operator's last audit names. */

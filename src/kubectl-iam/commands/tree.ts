@@ -11,6 +11,7 @@ import { noteLeader } from "../cluster/leader.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { noteUnreadable, readWorld, type World } from "../cluster/read.ts";
 import { belongsTo, refersTo } from "../cluster/relations.ts";
+import { orphanedAccounts } from "../view/orphaned-accounts.ts";
 import { isStructured, printTable, printValue } from "../view/output.ts";
 import { readinessOf, readyCell } from "../view/readiness.ts";
 import type { Cell } from "../view/table.ts";
@@ -108,6 +109,14 @@ function accountNode(account: ServiceAccount, world: World, pods: Pods, now: num
     children: [
       ...bindings.map((each) => bindingNode(each, account)),
       ...keys.map((key) => keyNode(key, pods, now)),
+      ...orphanedAccounts(account, now).map(({ saId, why }) => ({
+        value: {
+          object: `account ${saId}`,
+          namespace: account.metadata.namespace,
+          detail: `orphaned: ${why}`,
+        },
+        children: [],
+      })),
     ],
   };
 }

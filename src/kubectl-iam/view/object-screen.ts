@@ -25,7 +25,7 @@ import { isRevoked, revocationOf } from "../cluster/revocation.ts";
 import { unobserved } from "../cluster/wait.ts";
 import { type Field, field, renderFields } from "./fields.ts";
 import { nextStep } from "./next-step.ts";
-import { orphanedAccountLines } from "./orphaned-accounts.ts";
+import { orphanedAccounts } from "./orphaned-accounts.ts";
 import { readinessOf, readyCell } from "./readiness.ts";
 import type { Screen } from "./screen.ts";
 import { renderTable } from "./table.ts";
@@ -94,7 +94,12 @@ function ownFields(subject: Subject): readonly Field[] {
       return [
         ...accountFields(object as ServiceAccount, world),
         ...keysOfAccount(object as ServiceAccount, world, now),
-        field("Orphaned accounts", ...orphanedAccountLines(object as ServiceAccount, now)),
+        field(
+          "Orphaned accounts",
+          ...orphanedAccounts(object as ServiceAccount, now).map(
+            ({ saId, why }) => `${saId}, ${why}`,
+          ),
+        ),
       ];
     case "PolicyBinding":
       return bindingFields(object as PolicyBinding, world, now);

@@ -3,12 +3,19 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import { relative } from "./time.ts";
 
-/** One line each. */
-export function orphanedAccountLines({ status }: ServiceAccount, now: Instant): readonly string[] {
+interface OrphanedAccount {
+  readonly saId: string;
+  readonly why: string;
+}
+
+export function orphanedAccounts(
+  { status }: ServiceAccount,
+  now: Instant,
+): readonly OrphanedAccount[] {
   return (status?.orphanedAccounts ?? []).map(({ saId, evidence, observedTime }) => {
     const why =
       evidence === "Name" ? "has the name of this account" : "created for this object too";
-    return `${saId}, ${why}, first seen ${relative(observedTime, now)}`;
+    return { saId, why: `${why}, first seen ${relative(observedTime, now)}` };
   });
 }
 

@@ -138,6 +138,23 @@ describe("orphans", () => {
     ]);
   });
 
+  test("are also accounts that were created for the same ServiceAccount, or have its name", () => {
+    const orphanedAccounts = [
+      { saId: "sa-2", evidence: "Description" },
+      { saId: "sa-3", evidence: "Name" },
+    ];
+    const object = { ...account([]), kind: "ServiceAccount", status: { orphanedAccounts } };
+    const found = findOrphans([], [object as unknown as ServiceAccount]);
+    expect(found).toMatchObject([
+      { object: "iamsa/sa", saId: "sa-2", kind: "Account" },
+      { object: "iamsa/sa", saId: "sa-3", kind: "Namesake" },
+    ]);
+    expect(adviceFor(found)).toEqual([
+      expect.stringMatching(/^Account: .* Delete the account in the console\.$/),
+      expect.stringMatching(/^Namesake: .* Find out who created the account; /),
+    ]);
+  });
+
   test("come with advice that works for the keys that are listed", () => {
     const lost = { keyId: "c", attemptId: "t" };
     const pending = { keyId: "p", expirationTime: "2026-04-01T00:00:00Z" };

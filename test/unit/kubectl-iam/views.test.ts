@@ -186,6 +186,15 @@ test("an account that was created for the same object is named, with what to do 
   const screen = renderObject({ ...subject, secretIsMissing: false } as never, plain());
   expect(screen).toMatch(/^Orphaned accounts +sa-2, created for this object too, first seen /m);
   expect(screen).toMatch(/^ +sa-3, has the name of this account, first seen /m);
+  const world = { ...empty, serviceAccounts: [account] } as unknown as World;
+  const leaves = drawTree(growTree(world, undefined, now)).map(({ value }) => [
+    value.object,
+    value.detail,
+  ]);
+  expect(leaves.slice(2)).toEqual([
+    ["account sa-2", "orphaned: created for this object too, first seen 0s ago"],
+    ["account sa-3", "orphaned: has the name of this account, first seen 0s ago"],
+  ]);
   expect(nextStep(account as unknown as AnyObject, empty, now)).toEqual({
     isNeeded: true,
     text: "Delete in the console what was created for this object too: sa-2. Find out who created sa-3, with the name of this account; delete in the console what the operator created.",
