@@ -264,6 +264,7 @@ const foundStories: readonly Story[] = [
     world.expect("the ApiKey says why", messageOf(world, apiKeyType, "ci").includes(told));
     const ofBinding = messageOf(world, policyBindingType, "reader");
     world.expect("so does the PolicyBinding", ofBinding.includes(told));
+    world.expect("both are stalled", stalledIn(world), ["True", "True"]);
     const before = world.calls("syncBindings");
     world.sim.delete(policyBindingType, "reader");
     await world.pass(5 * SECOND);
@@ -289,6 +290,14 @@ async function expectUngranted(world: StoryWorld, reason: string): Promise<void>
   await world.pass(10 * MINUTE);
   world.expect("the account reports the grant", accountSaid(world), "False NotGranted");
   world.expect("the ApiKey is not Ready", said(world), "False ServiceAccountNotReady");
+}
+
+/** Whether an administrator must act, by the ApiKey and the PolicyBinding. */
+function stalledIn(world: StoryWorld): readonly (string | undefined)[] {
+  return [
+    world.condition(apiKeyType, "ci", "Stalled")?.status,
+    world.condition(policyBindingType, "reader", "Stalled")?.status,
+  ];
 }
 
 function messageOf(world: StoryWorld, type: ResourceType, name: string): string {

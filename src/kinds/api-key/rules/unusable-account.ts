@@ -1,7 +1,7 @@
 /** Accounts whose keys do not work, whatever the ApiKey's status says about its key. Pure. */
 import { quoteServerText } from "../../../console/errors.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
-import { reconciling } from "../../../reconciler/rules/waiting.ts";
+import { stalled } from "../../../reconciler/rules/waiting.ts";
 import type { Instant } from "../../../util/time.ts";
 
 /** What the console has listed of the account's keys. */
@@ -41,5 +41,5 @@ export function deletedAccount(saId: string, afterMs?: number): UnusableAccount 
 }
 
 function ended(message: string, afterMs: number | undefined): UnusableAccount {
-  return { ...reconciling("ServiceAccountNotReady", message, afterMs), endsKeys: true };
+  return { ...stalled("ServiceAccountNotReady", message, afterMs), endsKeys: true };
 }

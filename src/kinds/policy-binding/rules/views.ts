@@ -155,7 +155,7 @@ function toAvailability(
   const { conditions, ownership, saId } = account.status ?? {};
   if (ownership === "Gone") {
     const message = `The console no longer has service account ${saId} of ServiceAccount ${name}.`;
-    return { ...waiting(message), endsAs: "AccountGone" };
+    return { ...waiting(message), state: "Stalled", endsAs: "AccountGone" };
   }
   const ready = findCondition(conditions, "Ready");
   const why = ready === undefined ? "" : ` (${ready.reason})`;

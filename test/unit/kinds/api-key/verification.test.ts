@@ -83,5 +83,5 @@ test.each([
   const { message } = unusable;
   const { objects } = report(delivered({ account: unusable }), rest, at, timing);
   const readiness = objects[0]?.readiness;
-  expect(readiness).toEqual({ state: "Reconciling", reason: "ServiceAccountNotReady", message });
+  expect(readiness).toEqual({ state: "Stalled", reason: "ServiceAccountNotReady", message });
 });
