@@ -7,8 +7,9 @@
  */
 
 import type { PlannedCall } from "../api/plan.ts";
+import type { ResourceType } from "../kube/resource.ts";
 import type { End, Failing } from "./rules/outcome.ts";
-import type { EventOf } from "./rules/report.ts";
+import type { EventOf, ReportedObject } from "./rules/report.ts";
 import type { KindTypes, Progress, ReadContext, RunContext } from "./run-context.ts";
 
 /** A run, or a part of it, and what it returns. */
@@ -72,6 +73,13 @@ export interface Planned<Answer> {
   readonly answer: Answer;
   /** Absent if the effect changes only objects of the operator's own kinds. */
   readonly line?: PlannedCall | undefined;
+  /** The written object, if other kinds read it and the run does not report on it. */
+  readonly written?: PlannedWrite;
+}
+
+export interface PlannedWrite {
+  readonly type: ResourceType;
+  readonly object: ReportedObject;
 }
 
 type MaybePromise<T> = T | Promise<T>;

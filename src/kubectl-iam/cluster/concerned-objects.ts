@@ -3,9 +3,9 @@ import { isConnectionKind } from "../../api/fields.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { type KubeObject, keyOf, keyText } from "../../kube/resource.ts";
 import type { Cluster } from "./cluster.ts";
-import { grantedIn, readersOf, reads, type StoredObject, usersOf } from "./connection-users.ts";
 import type { FileObject } from "./given-objects.ts";
 import { isCustomResource, nameOf } from "./kinds.ts";
+import { readersOf, reads, type StoredObject, usersOf } from "./object-users.ts";
 
 interface GivenObject {
   /** As it would be stored. */
@@ -21,54 +21,46 @@ interface Concerned {
 }
 
 /**
- * The connections that read a changed Secret or ConfigMap, the users of these and of changed connections, and the users
- * of ClusterConnections in a changed Namespace. Rejects with KubeError, except for a missing permission.
+ * The users of each changed object, and the connections that read a changed Secret or ConfigMap with their users. Rejects
+ * with KubeError, except for a missing permission.
  */
 export async function concernedBy(
   cluster: Cluster,
   given: readonly GivenObject[],
   operatorNamespace: string,
 ): Promise<Concerned> {
-  const changed = given.filter(({ isChange }) => isChange).map(({ object }) => object);
-  const namespaces = changed.filter(({ kind }) => kind === "Namespace");
-  const sources = changed.filter(({ kind }) => kind === "Secret" || kind === "ConfigMap");
-  const isReader = (object: FileObject) =>
-    sources.some((each) => reads(object, each, operatorNamespace));
   const isGiven = (stored: StoredObject) =>
     given.some(({ object }) => idOf(object) === idOf(stored));
-
-  const readers = await listed(
-    sources.map((each) => [titleOf(each), readersOf(cluster, each, operatorNamespace)]),
+  const changed = given.filter(({ isChange }) => isChange).map(({ object }) => object);
+  const sources = changed.filter(({ kind }) => kind === "Secret" || kind === "ConfigMap");
+  const isReader = (object: FileObject) =>
+    isConnectionKind(object.kind) && sources.some((each) => reads(object, each, operatorNamespace));
+  const givenReaders = given
+    .filter(({ object, isChange }) => !isChange && isReader(object))
+    .map(({ object }) => object);
+  const readers = await listed(sources, (each) => readersOf(cluster, each, operatorNamespace));
+  const otherReaders = readers.objects.filter((each) => !isGiven(each));
+  const users = await listed([...changed, ...givenReaders, ...otherReaders], (each) =>
+    usersOf(cluster, each),
   );
-  const connections = [
-    ...given
-      .filter(({ object }) => isConnectionKind(object.kind))
-      .filter(({ object, isChange }) => isChange || isReader(object))
-      .map(({ object }) => object),
-    ...readers.objects.filter((each) => !isGiven(each)),
-  ];
-  const users = await listed([
-    ...connections.map((each) => [titleOf(each), usersOf(cluster, each)] as const),
-    ...namespaces.map((each) => [titleOf(each), grantedIn(cluster, each.metadata.name)] as const),
-  ]);
-  const objects = [...readers.objects, ...users.objects].filter((each) => !isGiven(each));
+  const objects = [...otherReaders, ...users.objects.filter((each) => !isGiven(each))];
   return {
     objects: [...new Map(objects.map((each) => [idOf(each), each])).values()],
     unlisted: [...readers.unlisted, ...users.unlisted],
   };
 }
 
-/** Each listing with the name of the change that it is for. */
 async function listed(
-  listings: readonly (readonly [string, Promise<readonly StoredObject[]>])[],
+  changes: readonly FileObject[],
+  list: (change: FileObject) => Promise<readonly StoredObject[]>,
 ): Promise<Concerned> {
   const found = await Promise.all(
-    listings.map(async ([change, listing]): Promise<Concerned> => {
+    changes.map(async (change): Promise<Concerned> => {
       try {
-        return { objects: await listing, unlisted: [] };
+        return { objects: await list(change), unlisted: [] };
       } catch (error) {
         if (!isKubeError(error, "Forbidden")) throw error;
-        const line = `error: ${change}: what would change for the objects that use it is unknown: ${error.message}`;
+        const line = `error: ${titleOf(change)}: what would change for the objects that use it is unknown: ${error.message}`;
         return { objects: [], unlisted: [line] };
       }
     }),

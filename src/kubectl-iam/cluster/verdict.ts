@@ -4,6 +4,7 @@ import { objectSchema } from "../../api/crd.ts";
 import type { Kind } from "../../api/kind.ts";
 import type { KindName } from "../../api/kinds.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
+import { isPlanOnly } from "../../api/plan-only.ts";
 import type { StructuralSchema } from "../../api/structural-schema.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { isKubeError, type KubeError } from "../../kube/errors.ts";
@@ -19,7 +20,7 @@ export type Verdict =
       readonly object: FileObject;
       /** Whether only the schemas of this program were asked, for lack of permission or of the namespace. */
       readonly isBySchema: boolean;
-      /** Whether the stored object is absent or has another spec. */
+      /** Whether the stored object is absent, has another spec, or differs in being only planned for. */
       readonly isChange: boolean;
     }
   | { readonly kind: "Refused"; readonly object: FileObject; readonly message: string };
@@ -57,10 +58,13 @@ export async function judge(
 
 function acceptedAs(
   object: FileObject,
-  stored: Partial<FileObject> | undefined,
+  stored: (KubeObject & Pick<FileObject, "spec">) | undefined,
   isBySchema: boolean,
 ): Verdict {
-  const isChange = !isDeepStrictEqual(stored?.spec, object.spec);
+  const isChange =
+    stored === undefined ||
+    !isDeepStrictEqual(stored.spec, object.spec) ||
+    isPlanOnly(stored) !== isPlanOnly(object);
   return { kind: "Accepted", object, isBySchema, isChange };
 }
 

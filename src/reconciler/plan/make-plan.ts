@@ -4,7 +4,7 @@ import { toIamReader } from "../../console/client/reader.ts";
 import { toKubeReader } from "../../kube/client/reader.ts";
 import { silentLog } from "../../util/log.ts";
 import { readClock } from "../clock-reading.ts";
-import type { Answered, Effect, Planned } from "../effects.ts";
+import type { Answered, Effect, Planned, PlannedWrite } from "../effects.ts";
 import type { KindDefinition } from "../kind-definition.ts";
 import { type End, failureIn, isFailing } from "../rules/outcome.ts";
 import type { KindTypes, Progress, ReadContext, RunContext } from "../run-context.ts";
@@ -14,6 +14,7 @@ import { withLine } from "./lines.ts";
 
 export interface MadePlan<K extends KindTypes> {
   readonly calls: readonly PlannedCall[];
+  readonly written: readonly PlannedWrite[];
   /** Why no step is next, if every effect is answered as assumed. */
   readonly end: End | { readonly kind: "Failed"; readonly error: unknown };
   /** The progress at that end. */
@@ -42,14 +43,16 @@ export async function makePlan<K extends KindTypes>(
   let known = start;
   let reached = start;
   let calls: readonly PlannedCall[] = [];
+  const written: PlannedWrite[] = [];
   let hasEffects = false;
   const assume = async (effect: Effect<K>): Promise<unknown> => {
     run.signal.throwIfAborted();
     reached = effect.known;
     if (!hasEffects) known = effect.known;
     if ("call" in effect.does && !effect.does.isMinor) hasEffects = true;
-    const { answer, remember, line } = await assumedAnswer(effect, planning);
+    const { answer, remember, line, written: object } = await assumedAnswer(effect, planning);
     calls = withLine(calls, line);
+    if (object !== undefined) written.push(object);
     if (remember !== undefined) state = remember(state);
     if (remember !== undefined && !hasEffects) run.setState(state);
     return answer;
@@ -60,11 +63,11 @@ export async function makePlan<K extends KindTypes>(
     reached = progress;
     if (!hasEffects) known = progress;
     if (isFailing(end)) throw end.error;
-    return { calls, end, progress, known, hasEffects };
+    return { calls, written, end, progress, known, hasEffects };
   } catch (thrown) {
     const { error, progress } = failureIn(thrown, reached);
     const end = { kind: "Failed", error } as const;
-    return { calls, end, progress, known: hasEffects ? known : progress, hasEffects };
+    return { calls, written, end, progress, known: hasEffects ? known : progress, hasEffects };
   }
 }
 

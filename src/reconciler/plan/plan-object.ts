@@ -1,18 +1,18 @@
 import type { PlannedCall } from "../../api/plan.ts";
-import type { ResourceType } from "../../kube/resource.ts";
 import { readTime } from "../../util/agreed-time.ts";
+import type { PlannedWrite } from "../effects.ts";
 import type { KindDefinition } from "../kind-definition.ts";
 import { isDeferred, rejection, reportOf } from "../report-run.ts";
 import { failureIn, isReleased } from "../rules/outcome.ts";
-import { type ObjectReport, type ReportedObject, reported } from "../rules/report.ts";
+import { type ObjectReport, reported } from "../rules/report.ts";
 import type { KindTypes, RunContext } from "../run-context.ts";
 import { makePlan } from "./make-plan.ts";
 import { isPlannedOnly, outcomeOfPlan } from "./plan-only.ts";
 
 export interface PlannedObject {
   readonly calls: readonly PlannedCall[];
-  /** The objects that the run would report on, with their statuses after it. */
-  readonly objects: readonly { readonly type: ResourceType; readonly object: ReportedObject }[];
+  /** The objects that the run would write, with their statuses after it. */
+  readonly objects: readonly PlannedWrite[];
   /** Why the plan could not be completed. */
   readonly error?: unknown;
 }
@@ -37,8 +37,10 @@ export async function planObject<K extends KindTypes>(
       const outcome = outcomeOfPlan(kind, plan, end);
       return { calls, objects: after(reportOf(kind, known, outcome, run).objects) };
     }
-    if (isReleased(end) || isDeferred(progress, end)) return { calls, objects: [] };
-    return { calls, objects: after(reportOf(kind, progress, end, run).objects) };
+    const { written } = plan;
+    if (isReleased(end) || isDeferred(progress, end)) return { calls, objects: written };
+    const reports = reportOf(kind, progress, end, run).objects;
+    return { calls, objects: [...written, ...after(reports)] };
   } catch (thrown) {
     return { calls: [], objects: [], error: failureIn(thrown, undefined).error };
   }

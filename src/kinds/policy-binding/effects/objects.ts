@@ -157,7 +157,13 @@ export const recordBindings = defineEffect<AccountBindingsKind, BindingsSnapshot
     answer: await writeBindings(account, bindings, run, run.signal),
     events,
   }),
-  planned: () => ({ answer: undefined }),
+  planned: ({ account, bindings }) => ({
+    answer: undefined,
+    written: {
+      type: serviceAccountType,
+      object: { ...account, status: { ...account.status, bindings } },
+    },
+  }),
 });
 
 /** Writes `status.bindings` of the ServiceAccount and no other field of its status. */

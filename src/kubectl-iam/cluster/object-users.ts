@@ -1,4 +1,4 @@
-/** Stored objects that go by a connection, by what it reads, or by the labels of their namespace. */
+/** Stored objects that go by another object. */
 import type { ConnectionSpec } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { KindName } from "../../api/kinds.ts";
@@ -7,45 +7,57 @@ import { keyOf, keyText } from "../../kube/resource.ts";
 import type { Cluster } from "./cluster.ts";
 import type { FileObject } from "./given-objects.ts";
 import { type AnyObject, typeOf } from "./kinds.ts";
-import { notListable, readWorld } from "./read.ts";
+import { notListable, readUsers, readWorld } from "./read.ts";
 import { belongsTo, refersTo, refsOf } from "./relations.ts";
 
 export type StoredObject = AnyObject & FileObject;
 
+type Listing = Promise<readonly StoredObject[]>;
+
+/** Objects for which the operator may do something else if the object changes. Rejects with KubeError. */
+export async function usersOf(cluster: Cluster, object: FileObject): Listing {
+  const { kind, metadata } = object;
+  switch (kind) {
+    case "ClusterConnection":
+    case "Connection":
+      return accountsWith(cluster, metadata.namespace, (account) => refersTo(account, object));
+    case "Namespace":
+      return accountsWith(
+        cluster,
+        metadata.name,
+        (account) => refsOf(account).connectionRef?.kind === "ClusterConnection",
+      );
+    case "ServiceAccount":
+      return usersOfAccount(cluster, metadata.namespace, metadata.name);
+    case "PolicyBinding":
+      return usersOfAccount(cluster, metadata.namespace, refsOf(object).serviceAccountRef?.name);
+    default:
+      return [];
+  }
+}
+
 const userKinds: readonly KindName[] = ["ServiceAccount", "PolicyBinding", "ApiKey"];
 
-/** The users of a connection, in all namespaces for a ClusterConnection. Rejects with KubeError. */
-export function usersOf(
-  cluster: Cluster,
-  connection: FileObject,
-): Promise<readonly StoredObject[]> {
-  return listUsers(cluster, connection.metadata.namespace, (account) =>
-    refersTo(account, connection),
-  );
-}
-
-/** The users of ClusterConnections in the namespace. Rejects with KubeError. */
-export function grantedIn(cluster: Cluster, namespace: string): Promise<readonly StoredObject[]> {
-  return listUsers(
-    cluster,
-    namespace,
-    (account) => refsOf(account).connectionRef?.kind === "ClusterConnection",
-  );
-}
-
 /** Accounts, and their PolicyBindings and ApiKeys. */
-async function listUsers(
+async function accountsWith(
   cluster: Cluster,
   namespace: string | undefined,
   isUser: (account: AnyObject) => boolean,
-): Promise<readonly StoredObject[]> {
+): Listing {
   const { world, unreadable } = await readWorld(cluster, namespace, { kinds: userKinds });
   if (unreadable.length > 0) throw notListable(unreadable, namespace, undefined);
   const accounts = (world.serviceAccounts as readonly AnyObject[]).filter(isUser);
   const users = [...world.policyBindings, ...world.apiKeys].filter((user) =>
     accounts.some((account) => belongsTo(user, account)),
   );
-  return [...accounts, ...users] as readonly AnyObject[] as readonly StoredObject[];
+  return stored([...accounts, ...users]);
+}
+
+/** The PolicyBindings and ApiKeys of an account, which need not exist. */
+async function usersOfAccount(cluster: Cluster, namespace = "", name = ""): Listing {
+  const { policyBindings, apiKeys } = await readUsers({ ...cluster, namespace }, name);
+  const account = { metadata: { namespace, name } };
+  return stored([...policyBindings, ...apiKeys.filter((each) => belongsTo(each, account))]);
 }
 
 /** The stored connections that read the Secret or ConfigMap. Rejects with KubeError. */
@@ -53,16 +65,15 @@ export async function readersOf(
   { kube }: Cluster,
   source: FileObject,
   operatorNamespace: string,
-): Promise<readonly StoredObject[]> {
+): Listing {
   const { namespace } = source.metadata;
-  const list = async (kind: ConnectionRef["kind"], within?: string) =>
-    (await kube.list(typeOf(kind), { namespace: within })).map((each) => ({ ...each, kind }));
+  const list = (kind: ConnectionRef["kind"], within?: string) =>
+    kube.list(typeOf(kind), { namespace: within });
   const lists = await Promise.all([
     list("Connection", namespace),
     namespace === operatorNamespace ? list("ClusterConnection") : [],
   ]);
-  const stored = lists.flat() as readonly AnyObject[] as readonly StoredObject[];
-  return stored.filter((each) => reads(each, source, operatorNamespace));
+  return stored(lists.flat()).filter((each) => reads(each, source, operatorNamespace));
 }
 
 /** Whether the connection reads the Secret or ConfigMap. */
@@ -75,4 +86,8 @@ export function reads(
   return sourcesOf(spec as ConnectionSpec, namespace).some(
     (each) => each?.kind === source.kind && keyText(each.at) === keyText(keyOf(source)),
   );
+}
+
+function stored(objects: readonly unknown[]): readonly StoredObject[] {
+  return objects as readonly StoredObject[];
 }
