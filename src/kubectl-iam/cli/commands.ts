@@ -425,7 +425,7 @@ export const commands: readonly CommandSpec[] = [
     group: "Find out",
     summary: "Check the installation, or with an ApiKey find out why its calls are denied (403).",
     details: [
-      "The installation: CRDs, permissions, the leader, connections with their consoles, clocks, interfering webhooks and policies, and the alerts that would fire, with the time that each waits.",
+      "The installation: CRDs, permissions, the leader, connections with their consoles, clocks, interfering webhooks and policies, and the alerts that would fire with the default rules of the chart.",
       "An ApiKey: the checks of the console's documentation, in its order. --action names the denied action; --body asks the console for its decision.",
       "The output holds no secret. Exits with status 1 if a check fails, and otherwise with 4 if the result of a check is unknown.",
     ],

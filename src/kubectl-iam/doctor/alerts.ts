@@ -1,4 +1,4 @@
-/** The alerts of the chart that fire if nothing changes, judged by the objects alone. Pure. */
+/** The alerts that fire with the chart's default rules if nothing changes, judged by the objects alone. Pure. */
 import { findCondition, isTrue } from "../../api/conditions.ts";
 import { ISSUANCE_ALLOWED, isPaused } from "../../api/issuance.ts";
 import { keyText } from "../../kube/resource.ts";
@@ -9,14 +9,14 @@ import { type Finding, failed, ok, warning } from "./finding.ts";
 
 const CHECK = "Alerts";
 
-/** The chart's defaults. */
+/** The chart's defaults. The rules in the cluster can have other values. */
 const SOON = 7 * DAY;
 const NOW = 2 * DAY;
 const LATE = HOUR;
 const NOT_ROTATING = 6 * HOUR;
 
 type Key = World["apiKeys"][number];
-/** An alert fires once its cause has lasted for `after`, as in the chart's defaults. */
+/** An alert fires once its cause has lasted for `after`. */
 type Rule = readonly [alert: string, after: string, fires: (key: Key, now: Instant) => boolean];
 
 const leftOf = ({ status }: Key, now: Instant) =>
@@ -94,13 +94,18 @@ export function checkAlerts(world: World, now: Instant): readonly Finding[] {
     ...ofObjects.map(([alert, after, of]) => [alert, after, of(world)] as const),
   ].filter(([, , objects]) => objects.length > 0);
   if (rising.length === 0)
-    return [ok(CHECK, `none of the ${rules.length + ofObjects.length} about objects has a cause`)];
+    return [
+      ok(
+        CHECK,
+        `none of the chart's ${rules.length + ofObjects.length} default rules about objects has a cause`,
+      ),
+    ];
   return rising.map(([alert, after, objects]) => {
     const finding = critical.includes(alert) ? failed : warning;
     const names = objects.map(({ metadata }) => keyText({ namespace: "", ...metadata })).join(", ");
     return finding(
       CHECK,
-      `${alert} fires when its cause has lasted for ${after}: ${names}`,
+      `with the chart's default rules, ${alert} fires when its cause has lasted for ${after}: ${names}`,
       `docs/alerts.md explains ${alert}.`,
     );
   });

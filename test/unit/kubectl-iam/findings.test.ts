@@ -388,7 +388,9 @@ test("alerts that would fire are those of the page, with its times", () => {
   expect(found).toHaveLength(12);
   for (const { found: text } of found) {
     const [, alert, after] =
-      /^(IAM\w+) fires when its cause has lasted for (\w+): /.exec(text) ?? [];
+      /^with the chart's default rules, (IAM\w+) fires when its cause has lasted for (\w+): /.exec(
+        text,
+      ) ?? [];
     expect(page).toMatch(
       new RegExp(`^### ${alert}\\n\\n.(critical|warning)., after ${after}\\. `, "m"),
     );
