@@ -14,6 +14,13 @@ interface PendingRotation {
   readonly time: Instant | undefined;
 }
 
+/** `spec.rotation.windows`, a text for each. Pure. */
+export function windowTexts({ spec }: ApiKey): readonly string[] {
+  return (spec.rotation?.windows ?? []).map(
+    ({ schedule, timeZone = "UTC", duration }) => `${schedule} ${timeZone}, for ${duration}`,
+  );
+}
+
 /** Pure. */
 export function pendingRotation({ metadata, status }: ApiKey): PendingRotation | undefined {
   const token = metadata.annotations?.[annotations.rotateRequestedAt];

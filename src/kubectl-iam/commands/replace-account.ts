@@ -17,6 +17,7 @@ import { DEFAULT_TIMEOUT } from "../cluster/wait.ts";
 import { printCommits } from "../replace/export.ts";
 import { phasesOf, readNamespace } from "../replace/phases.ts";
 import { type Objects, type Plan, planReplacement } from "../replace/plan.ts";
+import { waitTexts } from "../replace/waits.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { screenOf } from "../view/screen.ts";
 
@@ -60,10 +61,7 @@ function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects)
       field("Creates", listed(missing.map(nameOf)) || "nothing"),
       field("Moves", listed(moving.map(nameOf)) || "no ApiKey"),
       field("Holds up", ...leaving.map(leavingText)),
-      field(
-        "Waits",
-        options.now ? "not for Pods" : "until no Pod uses an old key, or the overlap ends",
-      ),
+      field("Waits", ...waitTexts(moving, options.now === true)),
       field("Unbinds", boundText(account)),
       field("Keys", ...keyLines(liveKeysOf(account, apiKeys))),
     ],

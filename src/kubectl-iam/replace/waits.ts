@@ -4,8 +4,22 @@ import { findCondition } from "../../api/conditions.ts";
 import { DAY, type Instant, parseDuration, parseInstant, toIso8601 } from "../../util/time.ts";
 import { causeOfDelay } from "../cluster/chain.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import type { AnyObject } from "../cluster/kinds.ts";
+import { type AnyObject, nameOf } from "../cluster/kinds.ts";
+import { pendingRotation, windowTexts } from "../cluster/rotation.ts";
 import { type Missing, unobserved } from "../cluster/wait.ts";
+
+/** For a preview: a text for each wait. `isUrgent`: with --now. Pure. */
+export function waitTexts(moving: readonly ApiKey[], isUrgent: boolean): readonly string[] {
+  if (isUrgent) return ["neither for rotation windows nor for Pods"];
+  const windows = moving
+    .filter((key) => key.status?.current !== undefined && pendingRotation(key) === undefined)
+    .filter((key) => windowTexts(key).length > 0)
+    .map(
+      (key) =>
+        `until a window of ${nameOf(key)} opens (--now does not wait): ${windowTexts(key).join("; ")}`,
+    );
+  return [...windows, "until no Pod uses an old key, or the overlap ends"];
+}
 
 /** Until the Secret holds a key of the successor. */
 export async function deliveryMissing(

@@ -22,6 +22,7 @@ import { type AnyObject, nameOf, toText } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { belongsTo } from "../cluster/relations.ts";
 import { isRevoked, revocationOf } from "../cluster/revocation.ts";
+import { windowTexts } from "../cluster/rotation.ts";
 import { unobserved } from "../cluster/wait.ts";
 import { type Field, field, renderFields } from "./fields.ts";
 import { nextStep } from "./next-step.ts";
@@ -128,7 +129,7 @@ function keyFields(key: ApiKey, subject: Subject): readonly Field[] {
 }
 
 function lifeFields(key: ApiKey, { now, secretIsMissing }: Subject): readonly Field[] {
-  const { spec, status } = key;
+  const { status } = key;
   const { current, consumers, orphaned = [], superseded = [] } = status ?? {};
   return [
     field(
@@ -143,12 +144,7 @@ function lifeFields(key: ApiKey, { now, secretIsMissing }: Subject): readonly Fi
     ),
     field("Expires", current && both(current.expirationTime, now)),
     field("Renews", status?.renewalTime && both(status.renewalTime, now)),
-    field(
-      "Windows",
-      ...(spec.rotation?.windows ?? []).map(
-        ({ schedule, timeZone = "UTC", duration }) => `${schedule} ${timeZone}, for ${duration}`,
-      ),
-    ),
+    field("Windows", ...windowTexts(key)),
     field(
       "Consumers",
       consumers && `${count(consumers.pods, "Pod")}, ${consumers.stale} on an older key`,

@@ -8,7 +8,11 @@ import type { Cluster } from "../../../src/kubectl-iam/cluster/cluster.ts";
 import { nextName, successorOf } from "../../../src/kubectl-iam/replace/copies.ts";
 import { phasesOf } from "../../../src/kubectl-iam/replace/phases.ts";
 import { movesOf, planReplacement } from "../../../src/kubectl-iam/replace/plan.ts";
-import { deliveryMissing, overlapMissing } from "../../../src/kubectl-iam/replace/waits.ts";
+import {
+  deliveryMissing,
+  overlapMissing,
+  waitTexts,
+} from "../../../src/kubectl-iam/replace/waits.ts";
 import { HOUR, MINUTE, toIso8601 } from "../../../src/util/time.ts";
 import { fakeIo } from "./support/fake-io.ts";
 
@@ -51,6 +55,21 @@ const plan = (
   );
 const missing = (old: ServiceAccount, given: Given = {}) =>
   plan(old, given).missing.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+
+test("the preview names the windows that the moved ApiKeys wait for", () => {
+  const rotation = { windows: [{ schedule: "0 2 1 7 *", duration: "3h" }] };
+  const key = apiKey("key", "ci", current("ci"));
+  const windowed = { ...key, spec: { ...key.spec, rotation } } as unknown as ApiKey;
+  const pods = "until no Pod uses an old key, or the overlap ends";
+  expect(waitTexts([key, windowed], false)).toEqual([
+    "until a window of iamkey/key opens (--now does not wait): 0 2 1 7 * UTC, for 3h",
+    pods,
+  ]);
+  const annotations = { "iam-operator.io/rotate-requested-at": "2026-01-01T00:00:00Z" };
+  const requested = { ...windowed, metadata: { ...windowed.metadata, annotations } };
+  expect(waitTexts([requested, { ...windowed, status: {} }], false)).toEqual([pods]);
+  expect(waitTexts([windowed], true)).toEqual(["neither for rotation windows nor for Pods"]);
+});
 
 test.each([
   ["ci-bot", [], "ci-bot-2"],
