@@ -12,7 +12,6 @@ import {
   removeFinalizer,
   writeIntent,
 } from "./effects/objects.ts";
-import { isToBeAsked, pauseOf } from "./rules/asking.ts";
 import {
   changesObjects,
   lackingFinalizer,
@@ -24,6 +23,7 @@ import {
 import { type Choice, choose, isUnread, isUsable, type UsableSnapshot } from "./rules/choose.ts";
 import { union } from "./rules/policy-set.ts";
 import { quiet } from "./rules/quiet.ts";
+import { isReadDue, pauseOf } from "./rules/read-schedule.ts";
 import { recordOf, recordUnrevoked } from "./rules/record.ts";
 import { endOfWait, isUnbound, lateRevocations, releasable, withoutKept } from "./rules/release.ts";
 import type {
@@ -66,7 +66,7 @@ function* reconcileUsable(start: UsableSnapshot): BindingsEffects<BindingsEnded>
   if (isLate && s.state.hasFailed) return endRun(yield* giveUp(s), quiet(1));
   const pause = pauseOf(s);
   if (pause !== undefined) return endRun(s, pause);
-  if (isToBeAsked(s)) s = yield* listBindings(s);
+  if (isReadDue(s)) s = yield* listBindings(s);
   if (!isConfirmed(s)) return endRun(s, quiet(CONFIRM_MS));
   const choice = choose(s);
   if (s.source === "Caches" && changesObjects(s, choice)) return yield* decideOnServer(s);

@@ -27,7 +27,7 @@ import type {
   BindingsStatus,
   Synced,
 } from "../rules/snapshot.ts";
-import { type AccountBindingsState, NEVER_ASKED, stateIn } from "../rules/state.ts";
+import { type AccountBindingsState, NEVER_READ, stateIn } from "../rules/state.ts";
 import { addUnanswered, mayTakeEffect, toStored } from "../rules/unanswered-sync.ts";
 import { addUnbound } from "../rules/unbound.ts";
 import { vanishedBy } from "../rules/vanished.ts";
@@ -64,7 +64,7 @@ export const syncBindings = defineEffect<
     const { policyIds, ours, suspects, reason } = sync;
     const { tpn, orgId, accessRevoked } = availability.account;
     // Until the record is written, it is older than the call: if this run fails, the next run calls listBindings.
-    remember(snapshot, run, () => ({ askedAt: NEVER_ASKED }));
+    remember(snapshot, run, () => ({ lastReadTime: NEVER_READ }));
     const console = run.console(session, { isUrgent: accessRevoked });
     try {
       await console.syncBindings({ tpn, orgId, policyIds }, run.signal);

@@ -71,7 +71,7 @@ export function choose({ availability, bindings, live, state, now }: UsableSnaps
     input.live.readable &&
     decided.sync !== undefined &&
     decided.reappeared.length === 0 &&
-    !mustAsk(recorded);
+    !mustRead(recorded);
   // Revoking access is never delayed.
   const until =
     isDrift && !account.accessRevoked ? contendedUntil(state.corrections, now) : undefined;
@@ -150,7 +150,7 @@ export function takingPart({ input, decision }: Choice): readonly BindingView[] 
  * Whether the ledger alone is not enough and the console must be read: something must change, an intent is missing from
  * the ledger, or something must be revoked.
  */
-export function mustAsk(recorded: DecisionInput): boolean {
+export function mustRead(recorded: DecisionInput): boolean {
   const { account, bindings } = recorded;
   if (account.withdrawn.length > 0) return true;
   if (account.accessRevoked && !account.revocationSubmitted) return true;

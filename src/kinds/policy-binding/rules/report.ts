@@ -8,11 +8,11 @@ import { type ObjectReport, ownFields, type Report } from "../../../reconciler/r
 import { policyBindingType } from "../../../resources/resource-types.ts";
 import { asSubmitted } from "../../../util/spelling.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
-import { untilAsked } from "./asking.ts";
 import { choose, hasSay, isUsable } from "./choose.ts";
 import { isActive } from "./decide.ts";
 import { contains, type PolicySet, sameSet } from "./policy-set.ts";
 import { isQuiet } from "./quiet.ts";
+import { msUntilRead } from "./read-schedule.ts";
 import { type Conclusion, readinessOf } from "./readiness.ts";
 import { isStale } from "./schedule.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
@@ -166,5 +166,5 @@ function requeueAfter(
   if (outcome.kind === "Failed") return REJECTED_MS;
   if (!isUsable(snapshot) || state === undefined || !hasSay(snapshot)) return undefined;
   // The next run starts at once and binds the next postponed object.
-  return choose(snapshot).decision.postponed.size > 0 ? 1 : untilAsked(snapshot, state);
+  return choose(snapshot).decision.postponed.size > 0 ? 1 : msUntilRead(snapshot, state);
 }

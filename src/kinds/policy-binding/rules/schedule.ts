@@ -14,21 +14,21 @@ const MAX_CORRECTIONS = 5;
 const REFRESH_SYNCED_AT = HOUR;
 
 /**
- * The time of the drift check after an answer at `askedAt`. Checks are on a grid of ten minutes, shifted for each
+ * The time of the drift check after an answer at `lastReadTime`. Checks are on a grid of ten minutes, shifted for each
  * account by its uid: they spread out, and a restart does not move them.
  */
 export function nextDriftCheck(
   uid: string,
-  askedAt: Instant,
+  lastReadTime: Instant,
   corrections: readonly Instant[],
   now: Instant,
 ): Instant {
   const phase = Math.floor(stableFraction(uid) * DRIFT_INTERVAL);
-  const slot = Math.floor((askedAt - phase) / DRIFT_INTERVAL);
+  const slot = Math.floor((lastReadTime - phase) / DRIFT_INTERVAL);
   const regular = phase + (slot + 1) * DRIFT_INTERVAL;
   return recent(corrections, now).length === 0
     ? regular
-    : Math.min(regular, askedAt + RECHECK_INTERVAL);
+    : Math.min(regular, lastReadTime + RECHECK_INTERVAL);
 }
 
 /** When the operator may correct drift again; `undefined` if it may do so at once. */

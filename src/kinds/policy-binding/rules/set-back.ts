@@ -1,7 +1,7 @@
 /** The process state of an account after the clock was set back. Pure. */
 import { CLOCK_TOLERANCE_MS } from "../../../util/agreed-time.ts";
 import { HOUR, type Instant } from "../../../util/time.ts";
-import { type AccountBindingsState, NEVER_ASKED } from "./state.ts";
+import { type AccountBindingsState, NEVER_READ } from "./state.ts";
 
 /** The longest pause, and the longest time for which a refusal stands. */
 const LONGEST_MS = HOUR;
@@ -11,12 +11,12 @@ export function withoutTimesToCome(
   state: AccountBindingsState,
   now: Instant,
 ): AccountBindingsState {
-  const { askedAt, unreadSince, vanished, unbound, unanswered, pause, refusals } = state;
+  const { lastReadTime, unreadSince, vanished, unbound, unanswered, pause, refusals } = state;
   const isToCome = (time = 0) => time > now + CLOCK_TOLERANCE_MS;
   const isTooLong = (until = 0) => isToCome(until - LONGEST_MS);
   return {
     ...state,
-    askedAt: isToCome(askedAt) ? NEVER_ASKED : askedAt,
+    lastReadTime: isToCome(lastReadTime) ? NEVER_READ : lastReadTime,
     unreadSince: isToCome(unreadSince) ? undefined : unreadSince,
     vanished: isToCome(vanished?.since) ? undefined : vanished,
     unbound: isToCome(unbound?.time) ? undefined : unbound,

@@ -1,11 +1,11 @@
 /** The process state of an account after a run. Pure. */
 import type { Outcome } from "../../../reconciler/rules/outcome.ts";
 import { PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
-import { desiredState, dueAt, tokenOf } from "./asking.ts";
 import { choose, isUnread, isUsable, type UsableSnapshot } from "./choose.ts";
 import { isQuiet } from "./quiet.ts";
+import { desiredState, dueAt, tokenOf } from "./read-schedule.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
-import { type AccountBindingsState, NEVER_ASKED, stateIn } from "./state.ts";
+import { type AccountBindingsState, NEVER_READ, stateIn } from "./state.ts";
 
 export function stateAfter(
   snapshot: BindingsSnapshot,
@@ -22,7 +22,7 @@ export function stateAfter(
   const ended = { ...state, hasFailed: false };
   // A plan has changed nothing, so the next plan asks again.
   if (outcome.kind === "Waiting" && outcome.reason === PLAN_ONLY)
-    return { ...ended, askedAt: NEVER_ASKED };
+    return { ...ended, lastReadTime: NEVER_READ };
   return outcome.kind === "Settled" && isUsable(snapshot) ? afterDecision(snapshot, ended) : ended;
 }
 
@@ -35,7 +35,7 @@ function afterDecision(
   if (snapshot.live === undefined) return { ...state, isolating: state.isolating && hasPostponed };
   const asked = {
     ...state,
-    askedAt: snapshot.now,
+    lastReadTime: snapshot.now,
     unreadSince:
       decision.blocked === undefined && isUnread(snapshot)
         ? (state.unreadSince ?? snapshot.now)

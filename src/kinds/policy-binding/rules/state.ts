@@ -15,14 +15,14 @@ export interface PolicyRefusal {
   readonly problem: SpecProblem;
 }
 
-/** For `askedAt`: the next run calls listBindings. */
-export const NEVER_ASKED: Instant = 0;
+/** For `lastReadTime`: the next run calls listBindings. */
+export const NEVER_READ: Instant = 0;
 
 export interface AccountBindingsState {
   /** A ServiceAccount recreated with the same name starts with a new state. */
   readonly accountUid: string;
   /** When this process first saw the account, or last received an answer about it. */
-  readonly askedAt: Instant;
+  readonly lastReadTime: Instant;
   /** Since when answers about the bound policies cannot be read. */
   readonly unreadSince: Instant | undefined;
   readonly corrections: readonly Instant[];
@@ -58,7 +58,7 @@ export function stateOf(
   if (known?.accountUid === metadata.uid) return known;
   return {
     accountUid: metadata.uid,
-    askedAt: now,
+    lastReadTime: now,
     unreadSince: undefined,
     corrections: [],
     isolating: false,

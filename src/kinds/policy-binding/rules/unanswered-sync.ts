@@ -97,9 +97,9 @@ export function leftByEarlierProcess(
 export function nextRead(
   { time, policyIds }: UnansweredSync,
   bound: PolicySet,
-  askedAt: Instant,
+  lastReadTime: Instant,
 ): Instant | undefined {
-  const age = Math.max(0, askedAt - time);
+  const age = Math.max(0, lastReadTime - time);
   const bindsWithdrawn = policyIds.some((id) => !bound.includes(id));
   if (bindsWithdrawn) return time + age + Math.max(URGENT_READ_MS, age / URGENT_READS_PER_AGE);
   const after = READ_AFTER_MS.find((ms) => ms > age);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { recordedPolicies } from "../../../../src/accounts/recorded-policies.ts";
-import { mustAsk } from "../../../../src/kinds/policy-binding/rules/choose.ts";
+import { mustRead } from "../../../../src/kinds/policy-binding/rules/choose.ts";
 import { type DecisionInput, decide } from "../../../../src/kinds/policy-binding/rules/decide.ts";
 import { nextPolicies } from "../../../../src/kinds/policy-binding/rules/ledger.ts";
 import type { BindingView } from "../../../../src/kinds/policy-binding/rules/views.ts";
@@ -97,7 +97,7 @@ describe("for any bindings, record and answer", () => {
       const next = after(given, sync);
       expect(decide(next).sync).toBeUndefined();
       const believing: DecisionInput = { ...next, live: { readable: true, policyIds: sync } };
-      expect(mustAsk(believing)).toBe(false);
+      expect(mustRead(believing)).toBe(false);
     });
   });
 

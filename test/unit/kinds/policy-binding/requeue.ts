@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { WATCH_MS } from "../../../../src/accounts/sync-watch.ts";
 import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
 import type { LiveBindings } from "../../../../src/console/model.ts";
-import { desiredState, dueAt } from "../../../../src/kinds/policy-binding/rules/asking.ts";
 import type { UsableSnapshot } from "../../../../src/kinds/policy-binding/rules/choose.ts";
+import { desiredState, dueAt } from "../../../../src/kinds/policy-binding/rules/read-schedule.ts";
 import { report } from "../../../../src/kinds/policy-binding/rules/report.ts";
 import type {
   AccountBindingsKind,
@@ -66,7 +66,7 @@ const situations = fc
       { kind: "Unavailable", state: "Stalled", reason: "NotGranted", message: "wait" },
     ),
     // The drift check is due after ten minutes at most.
-    askedAt: fc.oneof(fc.integer({ min: NOW - 10 * MINUTE, max: NOW }), before),
+    lastReadTime: fc.oneof(fc.integer({ min: NOW - 10 * MINUTE, max: NOW }), before),
     corrections: fc.array(before, { maxLength: 1 }),
     unanswered: rarely(
       fc.integer({ min: NOW - WATCH_MS, max: NOW }).map((time) => ({ time, policyIds: ["p1"] })),

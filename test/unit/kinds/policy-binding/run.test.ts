@@ -56,7 +56,7 @@ function withState(fields: object): Partial<BindingsSnapshot> {
   return { state: state && { ...state, ...fields } };
 }
 
-const due = withState({ askedAt: NOW - DAY });
+const due = withState({ lastReadTime: NOW - DAY });
 const failed = withState({ hasFailed: true });
 const missing = unavailable({ endsAs: "AccountMissing" });
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { withoutTimesToCome } from "../../../../src/kinds/policy-binding/rules/set-back.ts";
 import {
   type AccountBindingsState,
-  NEVER_ASKED,
+  NEVER_READ,
 } from "../../../../src/kinds/policy-binding/rules/state.ts";
 import { DAY, HOUR, type Instant, MINUTE } from "../../../../src/util/time.ts";
 
@@ -12,7 +12,7 @@ const problem = { reason: "R", message: "M." } as never;
 
 const stateAt = (time: Instant): AccountBindingsState => ({
   accountUid: "u",
-  askedAt: time,
+  lastReadTime: time,
   unreadSince: time,
   corrections: [],
   isolating: false,
@@ -34,7 +34,7 @@ test.each([0, -DAY, 5 * MINUTE])("times up to now stay as they are: %s ms from n
 test("bindings are read at once, pauses are over, and a call is watched as if it had just been made", () => {
   expect(withoutTimesToCome(stateAt(NOW + DAY), NOW)).toEqual({
     ...stateAt(NOW),
-    askedAt: NEVER_ASKED,
+    lastReadTime: NEVER_READ,
     unreadSince: undefined,
     refusals: new Map(),
     vanished: undefined,

@@ -4,7 +4,7 @@ import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { requestToken } from "../../../reconciler/rules/request.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
-import { choose, hasSay, mustAsk, type UsableSnapshot, watchedSync } from "./choose.ts";
+import { choose, hasSay, mustRead, type UsableSnapshot, watchedSync } from "./choose.ts";
 import { quiet } from "./quiet.ts";
 import { endOfWait, lateRevocations } from "./release.ts";
 import { nextDriftCheck } from "./schedule.ts";
@@ -17,7 +17,7 @@ const UNREAD_PAUSE_MS = 30 * SECOND;
  * Whether something must change, a person has requested a run, a check is due, or the last run failed; not if this run
  * has read them.
  */
-export function isToBeAsked(snapshot: UsableSnapshot): boolean {
+export function isReadDue(snapshot: UsableSnapshot): boolean {
   if (snapshot.live !== undefined || !hasSay(snapshot)) return false;
   const isDue = dueAt(snapshot, snapshot.state) <= snapshot.now;
   return (
@@ -25,7 +25,7 @@ export function isToBeAsked(snapshot: UsableSnapshot): boolean {
     isUnknown(snapshot) ||
     snapshot.state.hasFailed ||
     isRequested(snapshot) ||
-    mustAsk(choose(snapshot).input)
+    mustRead(choose(snapshot).input)
   );
 }
 
@@ -39,7 +39,7 @@ export function pauseOf(snapshot: UsableSnapshot): Waiting | undefined {
   const isOver = !isPaused(snapshot) || lateRevocations(snapshot).length > 0;
   if (snapshot.live !== undefined || isOver) return undefined;
   const { afterMs = Number.POSITIVE_INFINITY } = endOfWait(snapshot);
-  return quiet(Math.min(untilAsked(snapshot, snapshot.state), afterMs));
+  return quiet(Math.min(msUntilRead(snapshot, snapshot.state), afterMs));
 }
 
 /** Whether the pause applies: it is not over, the desired state is unchanged, and no person has requested a run. */
@@ -50,7 +50,7 @@ function isPaused(snapshot: UsableSnapshot): boolean {
 }
 
 /** Milliseconds until the bindings are read again even if nothing changes. */
-export function untilAsked(snapshot: UsableSnapshot, state: AccountBindingsState): number {
+export function msUntilRead(snapshot: UsableSnapshot, state: AccountBindingsState): number {
   const pausedUntil = isPaused({ ...snapshot, state }) ? (state.pause?.until ?? 0) : 0;
   const at = Math.max(dueAt(snapshot, state), pausedUntil);
   const watched = watchedSync(snapshot, state);
@@ -66,20 +66,23 @@ export function untilAsked(snapshot: UsableSnapshot, state: AccountBindingsState
 
 export function dueAt(snapshot: UsableSnapshot, state: AccountBindingsState): Instant {
   const { availability, now } = snapshot;
-  const { askedAt, corrections, unreadSince } = state;
-  const scheduled = nextDriftCheck(availability.account.uid, askedAt, corrections, now);
+  const { lastReadTime, corrections, unreadSince } = state;
+  const scheduled = nextDriftCheck(availability.account.uid, lastReadTime, corrections, now);
   const regular =
     unreadSince === undefined
       ? scheduled
-      : Math.min(scheduled, nextAfterUnread(askedAt, unreadSince));
+      : Math.min(scheduled, nextAfterUnread(lastReadTime, unreadSince));
   const watched = watchedSync(snapshot, state);
   if (watched === undefined) return regular;
-  return Math.min(regular, nextRead(watched, choose(snapshot).decision.bound, askedAt) ?? regular);
+  return Math.min(
+    regular,
+    nextRead(watched, choose(snapshot).decision.bound, lastReadTime) ?? regular,
+  );
 }
 
 /** An unreadable answer may come from a gateway, so the next one is not far: the pause doubles with each answer. */
-function nextAfterUnread(askedAt: Instant, unreadSince: Instant): Instant {
-  return askedAt + Math.max(UNREAD_PAUSE_MS, askedAt - unreadSince);
+function nextAfterUnread(lastReadTime: Instant, unreadSince: Instant): Instant {
+  return lastReadTime + Math.max(UNREAD_PAUSE_MS, lastReadTime - unreadSince);
 }
 
 /** A text that changes when the desired state of the account or of one of its PolicyBindings changes. */
