@@ -9,7 +9,7 @@ import { MINUTE, toIso8601 } from "../../../util/time.ts";
 import { type Choice, hasSay, isUnread, type UsableSnapshot, watchedSync } from "./choose.ts";
 import { nextPolicies } from "./ledger.ts";
 import { listed, type PolicySet, without } from "./policy-set.ts";
-import { overdue } from "./release.ts";
+import { unrevokedPolicies } from "./release.ts";
 import { isStale } from "./schedule.ts";
 import type { BindingsStatus } from "./snapshot.ts";
 import { toStored } from "./unanswered-sync.ts";
@@ -108,7 +108,7 @@ function boundPolicies(snapshot: UsableSnapshot, choice: Choice): BindingsStatus
     policies: nextPolicies(
       ledger,
       decision,
-      overdue(availability.account, bindings),
+      unrevokedPolicies(availability.account, bindings),
       synced?.spellings ?? choice.spellings,
     ),
     policyCount: decision.bound.length,

@@ -7,7 +7,7 @@ import type { ServiceAccount } from "../../../api/service-account.ts";
 import { type AgreedTime, certainTime, correctedTime, msUntil } from "../../../util/agreed-time.ts";
 import { parseInstant } from "../../../util/time.ts";
 import { type PolicySet, union } from "./policy-set.ts";
-import { overdue } from "./release.ts";
+import { unrevokedPolicies } from "./release.ts";
 import type { AccountBindingsState } from "./state.ts";
 import { stillWatched } from "./unanswered-sync.ts";
 import {
@@ -45,7 +45,7 @@ export function toAvailability(
     if (obstacle !== undefined) return obstacle;
     const { account } = availability;
     const ungranted = withdrawnOf(account, grant, bindings);
-    const withdrawn = union(ungranted, overdue(account, bindings));
+    const withdrawn = union(ungranted, unrevokedPolicies(account, bindings));
     if (refusal === undefined) return { kind: "Usable", account: { ...account, withdrawn } };
   }
   const why = availability.kind === "Usable" ? refusal : availability;
