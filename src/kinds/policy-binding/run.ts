@@ -20,7 +20,13 @@ import {
   toSync,
   withoutIntents,
 } from "./rules/changes.ts";
-import { type Choice, choose, isUnread, isUsable, type UsableSnapshot } from "./rules/choose.ts";
+import {
+  type Evaluation,
+  evaluate,
+  isUnread,
+  isUsable,
+  type UsableSnapshot,
+} from "./rules/evaluate.ts";
 import { union } from "./rules/policy-set.ts";
 import { quiet } from "./rules/quiet.ts";
 import { isReadDue, pauseOf } from "./rules/read-schedule.ts";
@@ -68,26 +74,26 @@ function* reconcileUsable(start: UsableSnapshot): BindingsEffects<BindingsEnded>
   if (pause !== undefined) return endRun(s, pause);
   if (isReadDue(s)) s = yield* listBindings(s);
   if (!isConfirmed(s)) return endRun(s, quiet(CONFIRM_MS));
-  const choice = choose(s);
-  if (s.source === "Caches" && changesObjects(s, choice)) return yield* decideOnServer(s);
-  const isBlocked = choice.decision.blocked !== undefined;
+  const evaluation = evaluate(s);
+  if (s.source === "Caches" && changesObjects(s, evaluation)) return yield* decideOnServer(s);
+  const isBlocked = evaluation.decision.blocked !== undefined;
   if (isLate && isBlocked) return endRun(yield* giveUp(s), quiet(1));
-  return yield* carryOut(s, choice);
+  return yield* carryOut(s, evaluation);
 }
 
-function* carryOut(start: UsableSnapshot, choice: Choice): BindingsEffects<BindingsEnded> {
+function* carryOut(start: UsableSnapshot, evaluation: Evaluation): BindingsEffects<BindingsEnded> {
   let s = start;
-  for (const uid of lackingFinalizer(s, choice)) s = yield* addFinalizer(s, { uid });
-  for (const intent of missingIntents(s, choice)) s = yield* writeIntent(s, intent);
-  const sync = toSync(choice);
+  for (const uid of lackingFinalizer(s, evaluation)) s = yield* addFinalizer(s, { uid });
+  for (const intent of missingIntents(s, evaluation)) s = yield* writeIntent(s, intent);
+  const sync = toSync(evaluation);
   if (sync !== undefined) {
     const synced = yield* syncBindings(s, sync);
     if (synced instanceof IamError) return yield* handleRefusal(s, sync, synced);
     s = { ...s, synced };
   }
-  const record = recordOf(s, choice);
+  const record = recordOf(s, evaluation);
   if (record !== undefined) yield* recordBindings(s, record);
-  if (choice.decision.blocked === undefined)
+  if (evaluation.decision.blocked === undefined)
     s = yield* removeFinalizers(
       s,
       isUnread(s) ? "Unconfirmed" : "Revoked",

@@ -14,7 +14,7 @@ import { asSubmitted, isSpelledLike, otherSpellings } from "../../../util/spelli
 import { toIso8601 } from "../../../util/time.ts";
 import { toError } from "../../../util/to-error.ts";
 import type { Sync } from "../rules/changes.ts";
-import { type UsableSnapshot, watchedSync } from "../rules/choose.ts";
+import { type UsableSnapshot, watchedSync } from "../rules/evaluate.ts";
 import { expectedSync } from "../rules/expected-sync.ts";
 import { bySubmitted } from "../rules/ledger.ts";
 import { listed, without } from "../rules/policy-set.ts";

@@ -1,8 +1,8 @@
 /** What a decision changes: finalizers, intents and the bound policies. Pure. */
 
 import { FINALIZER } from "../../../api/meta.ts";
-import { type Choice, takingPart } from "./choose.ts";
 import { newPolicies } from "./decide.ts";
+import { type Evaluation, takingPart } from "./evaluate.ts";
 import { contains, type PolicySet, sameSet, union } from "./policy-set.ts";
 import { releasable } from "./release.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
@@ -30,27 +30,33 @@ export interface Sync {
 }
 
 /** Whether the decision changes a PolicyBinding or the bound policies. */
-export function changesObjects(snapshot: BindingsSnapshot, choice: Choice): boolean {
-  const { sync, blocked } = choice.decision;
+export function changesObjects(snapshot: BindingsSnapshot, evaluation: Evaluation): boolean {
+  const { sync, blocked } = evaluation.decision;
   return (
     sync !== undefined ||
-    lackingFinalizer(snapshot, choice).length > 0 ||
-    missingIntents(snapshot, choice).length > 0 ||
+    lackingFinalizer(snapshot, evaluation).length > 0 ||
+    missingIntents(snapshot, evaluation).length > 0 ||
     (blocked === undefined && releasable(snapshot, "Revoking").length > 0) ||
     releasable(snapshot, "Releasing").length > 0
   );
 }
 
 /** Before anything is bound, so that a deletion cannot finish before its policies are unbound. */
-export function lackingFinalizer({ objects }: BindingsSnapshot, choice: Choice): readonly string[] {
-  return takingPart(choice)
+export function lackingFinalizer(
+  { objects }: BindingsSnapshot,
+  evaluation: Evaluation,
+): readonly string[] {
+  return takingPart(evaluation)
     .map(({ uid }) => uid)
     .filter((uid) => !objects.get(uid)?.metadata.finalizers?.includes(FINALIZER));
 }
 
 /** Before the call, so that after a crash an object accounts for every policy (S11). */
-export function missingIntents(snapshot: BindingsSnapshot, choice: Choice): readonly Intent[] {
-  return takingPart(choice).flatMap((binding) => {
+export function missingIntents(
+  snapshot: BindingsSnapshot,
+  evaluation: Evaluation,
+): readonly Intent[] {
+  return takingPart(evaluation).flatMap((binding) => {
     const { uid, policyIds } = binding;
     const applied = appliedNow(binding, snapshot);
     return contains(applied, policyIds) ? [] : [{ uid, policyIds: union(applied, policyIds) }];
@@ -70,20 +76,20 @@ function appliedNow({ uid, applied }: BindingView, { objects }: BindingsSnapshot
 }
 
 /** The call that the decision requires. */
-export function toSync(choice: Choice): Sync | undefined {
-  const { decision, isDrift, before } = choice;
+export function toSync(evaluation: Evaluation): Sync | undefined {
+  const { decision, isDrift, before } = evaluation;
   const { sync: policyIds, ours, reappeared } = decision;
   if (policyIds === undefined) return undefined;
-  const [reason, suspects] = [reasonOf(choice), suspectsOf(choice)];
+  const [reason, suspects] = [reasonOf(evaluation), suspectsOf(evaluation)];
   return { policyIds, ours, before, reason, isDrift, reappeared, suspects };
 }
 
-function reasonOf({ input, decision, isDrift }: Choice): Sync["reason"] {
+function reasonOf({ input, decision, isDrift }: Evaluation): Sync["reason"] {
   if (decision.reappeared.length > 0) return "PoliciesReappeared";
   if (input.account.accessRevoked) return "AccessRevoked";
   return isDrift ? "DriftCorrected" : "PoliciesSynced";
 }
 
-function suspectsOf({ input, decision, before }: Choice): readonly BindingView[] {
+function suspectsOf({ input, decision, before }: Evaluation): readonly BindingView[] {
   return newPolicies(input.bindings, before).filter(({ uid }) => !decision.postponed.has(uid));
 }

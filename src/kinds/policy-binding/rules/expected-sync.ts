@@ -1,7 +1,7 @@
 /** What a call that a plan announces leads to, by the console's list of policies. Pure. */
 import type { IamPolicy } from "../../../console/model.ts";
 import type { Sync } from "./changes.ts";
-import { choose, type UsableSnapshot } from "./choose.ts";
+import { evaluate, type UsableSnapshot } from "./evaluate.ts";
 import type { PolicySet } from "./policy-set.ts";
 import { addedInOtherSpelling, faultyPolicies } from "./refusal.ts";
 import { withoutRefused } from "./state.ts";
@@ -32,7 +32,7 @@ export function expectedSync(
     const policyIds = refused.get(binding.uid);
     return policyIds === undefined ? binding : withoutRefused(binding, { policyIds, problem });
   });
-  const { sync = before } = choose({ ...snapshot, bindings }).decision;
+  const { sync = before } = evaluate({ ...snapshot, bindings }).decision;
   const faults = faulty.flatMap((each) => each.faults).join("; ");
   return {
     policyIds: sync,

@@ -4,7 +4,7 @@ import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { requestToken } from "../../../reconciler/rules/request.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
-import { choose, hasSay, mustRead, type UsableSnapshot, watchedSync } from "./choose.ts";
+import { evaluate, hasSay, mustRead, type UsableSnapshot, watchedSync } from "./evaluate.ts";
 import { quiet } from "./quiet.ts";
 import { endOfWait, lateRevocations } from "./release.ts";
 import { nextDriftCheck } from "./schedule.ts";
@@ -25,7 +25,7 @@ export function isReadDue(snapshot: UsableSnapshot): boolean {
     isUnknown(snapshot) ||
     snapshot.state.hasFailed ||
     isRequested(snapshot) ||
-    mustRead(choose(snapshot).input)
+    mustRead(evaluate(snapshot).input)
   );
 }
 
@@ -76,7 +76,7 @@ export function dueAt(snapshot: UsableSnapshot, state: AccountBindingsState): In
   if (watched === undefined) return regular;
   return Math.min(
     regular,
-    nextRead(watched, choose(snapshot).decision.bound, lastReadTime) ?? regular,
+    nextRead(watched, evaluate(snapshot).decision.bound, lastReadTime) ?? regular,
   );
 }
 

@@ -4,7 +4,7 @@ import { SUSPENDED } from "../../../reconciler/rules/obstacle.ts";
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { declaredBy, describeBound, isAsDeclared } from "./bound-text.ts";
-import { type Choice, choose, isUnread, isUsable, watchedSync } from "./choose.ts";
+import { type Evaluation, evaluate, isUnread, isUsable, watchedSync } from "./evaluate.ts";
 import type { Spellings } from "./ledger.ts";
 import { common, listed, type PolicySet } from "./policy-set.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
@@ -15,7 +15,7 @@ const RETAIN_REFUSED =
   " The grant of the connection does not allow to retain policies: a deletion unbinds them.";
 
 /** The result of a run: the decision carried out, or why there is none. */
-export type Conclusion = Choice | Readiness;
+export type Conclusion = Evaluation | Readiness;
 
 /**
  * Problems of the object come before problems of its account. An object whose spec is not carried out for now is Ready
@@ -70,7 +70,7 @@ function boundNow(
   conclusion: Conclusion,
 ): PolicySet {
   if ("decision" in conclusion) return conclusion.decision.shares.get(uid) ?? applied;
-  return isUsable(snapshot) ? common(applied, choose(snapshot).before) : applied;
+  return isUsable(snapshot) ? common(applied, evaluate(snapshot).before) : applied;
 }
 
 /** For an account with a restriction: why nothing may be bound, and which policies are or will be unbound. */
@@ -95,7 +95,7 @@ function restrictedReadiness(
 }
 
 function decided(
-  { input, decision, spellings }: Choice,
+  { input, decision, spellings }: Evaluation,
   { uid, policyIds, retainRefused }: BindingView,
   snapshot: BindingsSnapshot,
 ): Readiness {

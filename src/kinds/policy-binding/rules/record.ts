@@ -6,7 +6,7 @@ import { toEvent } from "../../../api/events.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { EventOf } from "../../../reconciler/rules/report.ts";
 import { MINUTE, toIso8601 } from "../../../util/time.ts";
-import { type Choice, hasSay, isUnread, type UsableSnapshot, watchedSync } from "./choose.ts";
+import { type Evaluation, hasSay, isUnread, type UsableSnapshot, watchedSync } from "./evaluate.ts";
 import { nextPolicies } from "./ledger.ts";
 import { listed, type PolicySet, without } from "./policy-set.ts";
 import { unrevokedPolicies } from "./release.ts";
@@ -25,16 +25,16 @@ export interface NewRecord {
 }
 
 /** The new record; `undefined` if the stored record is up to date, or the account needs none. */
-export function recordOf(snapshot: UsableSnapshot, choice: Choice): NewRecord | undefined {
+export function recordOf(snapshot: UsableSnapshot, evaluation: Evaluation): NewRecord | undefined {
   const { account, availability } = snapshot;
   const { bindings: stored } = account.status ?? {};
   const isOver = stored?.unansweredSync !== undefined || isRevocationSubmitted(stored);
   if (!hasSay(snapshot) && !isOver) return undefined;
-  const bindings = statusOf(snapshot, choice);
+  const bindings = statusOf(snapshot, evaluation);
   if (bindings === undefined) return undefined;
   const events = [
     ...withdrawalEvents(account, availability),
-    ...foreignEvents(account, foundForeign(choice, bindings)),
+    ...foreignEvents(account, foundForeign(evaluation, bindings)),
   ];
   return { account, bindings, events };
 }
@@ -67,27 +67,27 @@ function foreignEvents(account: ServiceAccount, policyIds: PolicySet): readonly 
 }
 
 /** Foreign policies that the stored record does not contain. */
-function foundForeign({ input, verified }: Choice, next: BindingsStatus): PolicySet {
+function foundForeign({ input, verified }: Evaluation, next: BindingsStatus): PolicySet {
   const { ledger, foreignPolicies } = input.account;
   if (!verified || foreignPolicies === "Remove" || !ledger.isComplete) return [];
   return without(recordedPolicies(next, "Foreign"), recordedPolicies(ledger, "Foreign"));
 }
 
-function statusOf(snapshot: UsableSnapshot, choice: Choice): BindingsStatus | undefined {
+function statusOf(snapshot: UsableSnapshot, evaluation: Evaluation): BindingsStatus | undefined {
   const { account, availability, now, state } = snapshot;
-  const { decision, verified } = choice;
+  const { decision, verified } = evaluation;
   const stored: BindingsStatus = account.status?.bindings ?? {};
   const { withdrawal } = availability.restriction ?? {};
   const isPending =
     withdrawal !== undefined && (!withdrawal.isOver || decision.blocked !== undefined);
   const watched = watchedSync(snapshot, state);
   const next = present({
-    ...boundPolicies(snapshot, choice),
+    ...boundPolicies(snapshot, evaluation),
     lastSyncTime: stored.lastSyncTime,
     notAppliedTime: verified ? undefined : stored.notAppliedTime,
     ungrantedTime: isPending ? toIso8601(withdrawal.since) : undefined,
     unansweredSync: watched && toStored(watched, stored.unansweredSync),
-    revocation: availability.account.accessRevoked ? revocationOf(snapshot, choice) : undefined,
+    revocation: availability.account.accessRevoked ? revocationOf(snapshot, evaluation) : undefined,
   });
   const changed = !isDeepStrictEqual(next, stored);
   if (verified && (changed || isStale(stored.lastSyncTime, now)))
@@ -96,9 +96,9 @@ function statusOf(snapshot: UsableSnapshot, choice: Choice): BindingsStatus | un
 }
 
 /** Which policies are bound; as stored, unless this run knows better. */
-function boundPolicies(snapshot: UsableSnapshot, choice: Choice): BindingsStatus {
+function boundPolicies(snapshot: UsableSnapshot, evaluation: Evaluation): BindingsStatus {
   const { account, availability, bindings, synced } = snapshot;
-  const { decision, verified } = choice;
+  const { decision, verified } = evaluation;
   const { ledger } = availability.account;
   if (decision.blocked !== undefined || !(verified || ledger.isComplete)) {
     const { policies, policyCount, unreadable } = account.status?.bindings ?? {};
@@ -109,7 +109,7 @@ function boundPolicies(snapshot: UsableSnapshot, choice: Choice): BindingsStatus
       ledger,
       decision,
       unrevokedPolicies(availability.account, bindings),
-      synced?.spellings ?? choice.spellings,
+      synced?.spellings ?? evaluation.spellings,
     ),
     policyCount: decision.bound.length,
     unreadable: isUnread(snapshot) || undefined,
@@ -119,7 +119,7 @@ function boundPolicies(snapshot: UsableSnapshot, choice: Choice): BindingsStatus
 /** The evidence that revoked access is revoked: of this run if it has any. */
 function revocationOf(
   snapshot: UsableSnapshot,
-  { input, decision }: Choice,
+  { input, decision }: Evaluation,
 ): BindingsStatus["revocation"] {
   const { account, live, now, state, synced } = snapshot;
   const time = toIso8601(now);

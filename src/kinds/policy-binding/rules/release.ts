@@ -25,7 +25,10 @@ export function lateRevocations(snapshot: BindingsSnapshot): readonly BindingVie
 }
 
 /** The recorded policies that are still to be unbound: no PolicyBinding declares or retains them. */
-export function unrevokedPolicies({ ledger }: BoundAccount, bindings: readonly BindingView[]): PolicySet {
+export function unrevokedPolicies(
+  { ledger }: BoundAccount,
+  bindings: readonly BindingView[],
+): PolicySet {
   return withoutKept(recordedPolicies(ledger, "Unrevoked"), bindings);
 }
 

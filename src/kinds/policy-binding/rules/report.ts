@@ -8,8 +8,8 @@ import { type ObjectReport, ownFields, type Report } from "../../../reconciler/r
 import { policyBindingType } from "../../../resources/resource-types.ts";
 import { asSubmitted } from "../../../util/spelling.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
-import { choose, hasSay, isUsable } from "./choose.ts";
 import { isActive } from "./decide.ts";
+import { evaluate, hasSay, isUsable } from "./evaluate.ts";
 import { contains, type PolicySet, sameSet } from "./policy-set.ts";
 import { isQuiet } from "./quiet.ts";
 import { msUntilRead } from "./read-schedule.ts";
@@ -50,14 +50,14 @@ export function report(
 function hasToUnbind(snapshot: BindingsSnapshot): boolean {
   if (snapshot.bindings.some(({ stage }) => stage === "Revoking")) return true;
   if (!isUsable(snapshot)) return false;
-  const { input, decision, before } = choose(snapshot);
+  const { input, decision, before } = evaluate(snapshot);
   const { accessRevoked, revocationSubmitted, withdrawn } = input.account;
   const isRevoking = accessRevoked && !revocationSubmitted;
   return isRevoking || withdrawn.length > 0 || !contains(decision.bound, before);
 }
 
 function conclusionOf(snapshot: BindingsSnapshot, outcome: Outcome): Conclusion | undefined {
-  return obstacleOf(outcome) ?? (isUsable(snapshot) ? choose(snapshot) : undefined);
+  return obstacleOf(outcome) ?? (isUsable(snapshot) ? evaluate(snapshot) : undefined);
 }
 
 function toReport(
@@ -166,5 +166,5 @@ function requeueAfter(
   if (outcome.kind === "Failed") return REJECTED_MS;
   if (!isUsable(snapshot) || state === undefined || !hasSay(snapshot)) return undefined;
   // The next run starts at once and binds the next postponed object.
-  return choose(snapshot).decision.postponed.size > 0 ? 1 : msUntilRead(snapshot, state);
+  return evaluate(snapshot).decision.postponed.size > 0 ? 1 : msUntilRead(snapshot, state);
 }

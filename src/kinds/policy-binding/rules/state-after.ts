@@ -1,7 +1,7 @@
 /** The process state of an account after a run. Pure. */
 import type { Outcome } from "../../../reconciler/rules/outcome.ts";
 import { PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
-import { choose, isUnread, isUsable, type UsableSnapshot } from "./choose.ts";
+import { evaluate, isUnread, isUsable, type UsableSnapshot } from "./evaluate.ts";
 import { isQuiet } from "./quiet.ts";
 import { desiredState, dueAt, tokenOf } from "./read-schedule.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
@@ -30,7 +30,7 @@ function afterDecision(
   snapshot: UsableSnapshot,
   state: AccountBindingsState,
 ): AccountBindingsState {
-  const { decision, contendedUntil } = choose(snapshot);
+  const { decision, contendedUntil } = evaluate(snapshot);
   const hasPostponed = decision.postponed.size > 0;
   if (snapshot.live === undefined) return { ...state, isolating: state.isolating && hasPostponed };
   const asked = {

@@ -5,7 +5,7 @@
 import { recordedPolicies } from "../../../accounts/recorded-policies.ts";
 import type { LiveBindings } from "../../../console/model.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
-import type { UsableSnapshot } from "./choose.ts";
+import type { UsableSnapshot } from "./evaluate.ts";
 import { type PolicySet, sameSet, without } from "./policy-set.ts";
 import type { VanishedPolicies } from "./state.ts";
 import type { BoundAccount } from "./views.ts";

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { recordedPolicies } from "../../../../src/accounts/recorded-policies.ts";
-import { mustRead } from "../../../../src/kinds/policy-binding/rules/choose.ts";
 import { type DecisionInput, decide } from "../../../../src/kinds/policy-binding/rules/decide.ts";
+import { mustRead } from "../../../../src/kinds/policy-binding/rules/evaluate.ts";
 import { nextPolicies } from "../../../../src/kinds/policy-binding/rules/ledger.ts";
 import type { BindingView } from "../../../../src/kinds/policy-binding/rules/views.ts";
 import { account, binding, input, refusing } from "./builders.ts";

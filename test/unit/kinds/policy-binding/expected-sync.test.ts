@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import type { IamPolicy } from "../../../../src/console/model.ts";
 import { toSync } from "../../../../src/kinds/policy-binding/rules/changes.ts";
-import { choose, type UsableSnapshot } from "../../../../src/kinds/policy-binding/rules/choose.ts";
+import {
+  evaluate,
+  type UsableSnapshot,
+} from "../../../../src/kinds/policy-binding/rules/evaluate.ts";
 import { expectedSync } from "../../../../src/kinds/policy-binding/rules/expected-sync.ts";
 import { account, bindingOf, listOf, recorded, snapshot } from "./builders.ts";
 
@@ -14,7 +17,7 @@ function expected(texts: readonly string[], live: string, listed = policies, fie
     source: "Server",
     live: { readable: true, policyIds: bound },
   }) as UsableSnapshot;
-  const sync = toSync(choose(given));
+  const sync = toSync(evaluate(given));
   if (sync === undefined) throw new Error("no call is planned");
   const { policyIds, why } = expectedSync(given, sync, listed);
   return [policyIds.join(" "), why.join(" ")] as const;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { WATCH_MS } from "../../../../src/accounts/sync-watch.ts";
 import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
 import type { LiveBindings } from "../../../../src/console/model.ts";
-import type { UsableSnapshot } from "../../../../src/kinds/policy-binding/rules/choose.ts";
+import type { UsableSnapshot } from "../../../../src/kinds/policy-binding/rules/evaluate.ts";
 import { desiredState, dueAt } from "../../../../src/kinds/policy-binding/rules/read-schedule.ts";
 import { report } from "../../../../src/kinds/policy-binding/rules/report.ts";
 import type {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
 import { IamError } from "../../../../src/console/errors.ts";
-import { choose, isUsable } from "../../../../src/kinds/policy-binding/rules/choose.ts";
+import { evaluate, isUsable } from "../../../../src/kinds/policy-binding/rules/evaluate.ts";
 import { report } from "../../../../src/kinds/policy-binding/rules/report.ts";
 import type { BindingsSnapshot } from "../../../../src/kinds/policy-binding/rules/snapshot.ts";
 import type {
@@ -90,7 +90,7 @@ const vanished = withState({ vanished: { ids: ["f"], since: NOW - 5_000 } });
 test("after five corrections, the message names the cluster that the account's description names", () => {
   const messageFor = (describedCluster: string | undefined) => {
     const contended = seen({ ...kept, describedCluster }, ["p1"], { ...server, ...corrected });
-    return isUsable(contended) ? choose(contended).decision.blocked?.message : undefined;
+    return isUsable(contended) ? evaluate(contended).decision.blocked?.message : undefined;
   };
   expect(messageFor("blue")).toContain("names cluster blue, whose operator may change them.");
   expect(messageFor(undefined)).toContain("5 corrections within an hour. The next");

@@ -1,7 +1,7 @@
 /** A console that stores the IDs of policies in upper case. */
 import { expect, test } from "vitest";
 import { IamError } from "../../../../src/console/errors.ts";
-import { choose, isUsable } from "../../../../src/kinds/policy-binding/rules/choose.ts";
+import { evaluate, isUsable } from "../../../../src/kinds/policy-binding/rules/evaluate.ts";
 import { withRefusals } from "../../../../src/kinds/policy-binding/rules/refusal.ts";
 import { report } from "../../../../src/kinds/policy-binding/rules/report.ts";
 import type { BindingsSnapshot } from "../../../../src/kinds/policy-binding/rules/snapshot.ts";
@@ -49,7 +49,7 @@ test.each<[string, BindingsSnapshot, object]>([
 });
 
 test("the console's spelling is declared without a call", () => {
-  expect(choose(read("P1", ["P1, on record: p1"])).decision).toMatchObject({
+  expect(evaluate(read("P1", ["P1, on record: p1"])).decision).toMatchObject({
     sync: undefined,
     bound: ["P1"],
     ours: ["P1"],
@@ -60,7 +60,7 @@ test("a policy that was just unbound is not foreign in a list that is behind", (
   const { state } = read("", []);
   const unbound = { policyIds: ["p2"], time: NOW };
   const behind = read("P1 P2", ["p1"], { state: { ...state, unbound } });
-  expect(choose(behind).decision).toMatchObject({ bound: ["p1"], ours: ["p1"] });
+  expect(evaluate(behind).decision).toMatchObject({ bound: ["p1"], ours: ["p1"] });
 });
 
 test.each([

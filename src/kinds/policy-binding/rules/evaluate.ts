@@ -35,7 +35,7 @@ export function isUsable(snapshot: BindingsSnapshot): snapshot is UsableSnapshot
   );
 }
 
-export interface Choice {
+export interface Evaluation {
   readonly input: DecisionInput;
   readonly decision: BindingsDecision;
   /** The declared state has not changed: the console was changed outside the operator. */
@@ -54,7 +54,7 @@ export interface Choice {
  * Decides on the console's answer if this run has one, otherwise on the account's ledger. IDs of policies are as they
  * were submitted, whatever the console has made of them.
  */
-export function choose({ availability, bindings, live, state, now }: UsableSnapshot): Choice {
+export function evaluate({ availability, bindings, live, state, now }: UsableSnapshot): Evaluation {
   const { account } = availability;
   const unanswered = watchedSync({ now }, state)?.policyIds ?? [];
   const { isolating } = state;
@@ -141,7 +141,7 @@ export function watchedSync(
 }
 
 /** Active objects whose policies are bound or are about to be bound. */
-export function takingPart({ input, decision }: Choice): readonly BindingView[] {
+export function takingPart({ input, decision }: Evaluation): readonly BindingView[] {
   if (input.account.accessRevoked || decision.blocked !== undefined) return [];
   return input.bindings.filter((each) => isActive(each) && !decision.postponed.has(each.uid));
 }
