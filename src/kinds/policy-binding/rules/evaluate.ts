@@ -120,7 +120,7 @@ export function isUnread({ live, account, synced }: BindingsSnapshot): boolean {
  * policies are or will be withdrawn, the operator watches for an unanswered call, or the account was imported: it may
  * have policies, and its status must show them. Otherwise the operator does nothing.
  */
-export function hasSay(snapshot: UsableSnapshot): boolean {
+export function managesBindings(snapshot: UsableSnapshot): boolean {
   const { availability, bindings } = snapshot;
   return (
     bindings.length > 0 ||

@@ -4,7 +4,13 @@ import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { requestToken } from "../../../reconciler/rules/request.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
-import { evaluate, hasSay, mustRead, type UsableSnapshot, watchedSync } from "./evaluate.ts";
+import {
+  evaluate,
+  managesBindings,
+  mustRead,
+  type UsableSnapshot,
+  watchedSync,
+} from "./evaluate.ts";
 import { quiet } from "./quiet.ts";
 import { endOfWait, lateRevocations } from "./release.ts";
 import { nextDriftCheck } from "./schedule.ts";
@@ -18,7 +24,7 @@ const UNREAD_PAUSE_MS = 30 * SECOND;
  * has read them.
  */
 export function isReadDue(snapshot: UsableSnapshot): boolean {
-  if (snapshot.live !== undefined || !hasSay(snapshot)) return false;
+  if (snapshot.live !== undefined || !managesBindings(snapshot)) return false;
   const isDue = dueAt(snapshot, snapshot.state) <= snapshot.now;
   return (
     isDue ||

@@ -6,7 +6,13 @@ import { toEvent } from "../../../api/events.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { EventOf } from "../../../reconciler/rules/report.ts";
 import { MINUTE, toIso8601 } from "../../../util/time.ts";
-import { type Evaluation, hasSay, isUnread, type UsableSnapshot, watchedSync } from "./evaluate.ts";
+import {
+  type Evaluation,
+  isUnread,
+  managesBindings,
+  type UsableSnapshot,
+  watchedSync,
+} from "./evaluate.ts";
 import { nextPolicies } from "./ledger.ts";
 import { listed, type PolicySet, without } from "./policy-set.ts";
 import { unrevokedPolicies } from "./release.ts";
@@ -29,7 +35,7 @@ export function recordOf(snapshot: UsableSnapshot, evaluation: Evaluation): NewR
   const { account, availability } = snapshot;
   const { bindings: stored } = account.status ?? {};
   const isOver = stored?.unansweredSync !== undefined || isRevocationSubmitted(stored);
-  if (!hasSay(snapshot) && !isOver) return undefined;
+  if (!managesBindings(snapshot) && !isOver) return undefined;
   const bindings = statusOf(snapshot, evaluation);
   if (bindings === undefined) return undefined;
   const events = [

@@ -9,7 +9,7 @@ import { policyBindingType } from "../../../resources/resource-types.ts";
 import { asSubmitted } from "../../../util/spelling.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import { isActive } from "./decide.ts";
-import { evaluate, hasSay, isUsable } from "./evaluate.ts";
+import { evaluate, isUsable, managesBindings } from "./evaluate.ts";
 import { contains, type PolicySet, sameSet } from "./policy-set.ts";
 import { isQuiet } from "./quiet.ts";
 import { msUntilRead } from "./read-schedule.ts";
@@ -164,7 +164,7 @@ function requeueAfter(
 ): number | undefined {
   if (outcome.kind === "Waiting") return outcome.afterMs;
   if (outcome.kind === "Failed") return REJECTED_MS;
-  if (!isUsable(snapshot) || state === undefined || !hasSay(snapshot)) return undefined;
+  if (!isUsable(snapshot) || state === undefined || !managesBindings(snapshot)) return undefined;
   // The next run starts at once and binds the next postponed object.
   return evaluate(snapshot).decision.postponed.size > 0 ? 1 : msUntilRead(snapshot, state);
 }
