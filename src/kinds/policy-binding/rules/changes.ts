@@ -2,7 +2,7 @@
 
 import { FINALIZER } from "../../../api/meta.ts";
 import { newPolicies } from "./decide.ts";
-import { type Evaluation, takingPart } from "./evaluate.ts";
+import { activeBindings, type Evaluation } from "./evaluate.ts";
 import { contains, type PolicySet, sameSet, union } from "./policy-set.ts";
 import { releasable } from "./release.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
@@ -46,7 +46,7 @@ export function lackingFinalizer(
   { objects }: BindingsSnapshot,
   evaluation: Evaluation,
 ): readonly string[] {
-  return takingPart(evaluation)
+  return activeBindings(evaluation)
     .map(({ uid }) => uid)
     .filter((uid) => !objects.get(uid)?.metadata.finalizers?.includes(FINALIZER));
 }
@@ -56,7 +56,7 @@ export function missingIntents(
   snapshot: BindingsSnapshot,
   evaluation: Evaluation,
 ): readonly Intent[] {
-  return takingPart(evaluation).flatMap((binding) => {
+  return activeBindings(evaluation).flatMap((binding) => {
     const { uid, policyIds } = binding;
     const applied = appliedNow(binding, snapshot);
     return contains(applied, policyIds) ? [] : [{ uid, policyIds: union(applied, policyIds) }];

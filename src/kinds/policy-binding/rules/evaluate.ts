@@ -141,7 +141,7 @@ export function watchedSync(
 }
 
 /** Active objects whose policies are bound or are about to be bound. */
-export function takingPart({ input, decision }: Evaluation): readonly BindingView[] {
+export function activeBindings({ input, decision }: Evaluation): readonly BindingView[] {
   if (input.account.accessRevoked || decision.blocked !== undefined) return [];
   return input.bindings.filter((each) => isActive(each) && !decision.postponed.has(each.uid));
 }
