@@ -17,9 +17,7 @@ export interface ConnectionInputs {
   readonly clientCertificate?: ClientCertificate;
 }
 
-export type InputsFinding =
-  | { readonly ok: true; readonly material: ConnectionInputs }
-  | MissingInput;
+export type InputsFinding = { readonly ok: true; readonly value: ConnectionInputs } | MissingInput;
 
 /** The sources of a spec, in the order that {@link parseInputs} requires for the objects. */
 export function sourcesOf(
@@ -49,6 +47,6 @@ export function parseInputs(
       ? ({ ok: true } as const)
       : parseClientCertificate(certificate, inCertificate);
   if (!own.ok) return own;
-  const { ok, ...material } = { ...credentials, ...authorities, ...own };
-  return { ok, material };
+  const { ok, ...value } = { ...credentials, ...authorities, ...own };
+  return { ok, value };
 }

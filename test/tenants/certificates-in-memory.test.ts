@@ -43,7 +43,7 @@ test.skipIf(certificate === undefined)(
       log: { info() {}, warn() {}, error() {}, debug() {} } as never,
     });
     onTestFinished(() => sessions.close());
-    const identity = { uid: "u", spec: "s", material: "m" };
+    const identity = { uid: "u", spec: "s", inputs: "m" };
     const held = await heldBy(() => {
       for (let n = 0; n < CONNECTIONS; n += 1) {
         const key = `Connection/team-a/${n}`;

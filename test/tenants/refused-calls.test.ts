@@ -36,7 +36,7 @@ test.each(["login", "token"] as const)(
     });
     const client = sessions.prepare(KEY, clientSettings(connectionSpec(), { credentials }));
     sessions.put(KEY, {
-      identity: { uid: "u", spec: "", material: "" },
+      identity: { uid: "u", spec: "", inputs: "" },
       client,
       usable: true,
       reason: "",

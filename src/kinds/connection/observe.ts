@@ -58,7 +58,7 @@ export async function observe(
     object,
     key,
     spec,
-    material: undefined,
+    inputs: undefined,
     identity: undefined,
     session: session && stateOf(session),
     outage: outageOf(sessions.outageOf(key), key, context),
@@ -70,14 +70,11 @@ export async function observe(
   if (!spec.ok || spec.suspend) return snapshot;
   try {
     const at = kind === "Connection" ? namespace : operatorNamespace;
-    const inputs = await readInputs(object, spec.spec, context, at, signal);
-    const { material } = inputs;
-    if (
-      !material?.ok ||
-      sessions.certificates.fits(key, clientSettings(spec.spec, material.material))
-    )
-      return { ...snapshot, ...inputs };
-    return { ...snapshot, material: tooManyCertificates, identity: undefined };
+    const read = await readInputs(object, spec.spec, context, at, signal);
+    const { inputs } = read;
+    if (!inputs?.ok || sessions.certificates.fits(key, clientSettings(spec.spec, inputs.value)))
+      return { ...snapshot, ...read };
+    return { ...snapshot, inputs: tooManyCertificates, identity: undefined };
   } catch (error) {
     throw new PartialFailure({ snapshot }, error);
   }
@@ -133,7 +130,7 @@ async function readInputs(
   { kube }: Pick<ReadContext<ConnectionKind>, "kube">,
   namespace: string,
   signal: AbortSignal,
-): Promise<Pick<ConnectionSnapshot, "material" | "identity">> {
+): Promise<Pick<ConnectionSnapshot, "inputs" | "identity">> {
   const sources = sourcesOf(spec, namespace);
   const objects = await settleAll(
     sources.map(async (source) => {
@@ -146,13 +143,13 @@ async function readInputs(
     const { uid = "", resourceVersion = "" } = object?.metadata ?? {};
     return `${uid}/${resourceVersion}`;
   });
-  const material = parseInputs(spec, sources, objects);
+  const inputs = parseInputs(spec, sources, objects);
   const identity = {
     uid: metadata.uid,
     spec: clientIdentity(spec),
-    material: versions.join(" "),
+    inputs: versions.join(" "),
   };
-  return { material, identity: material.ok ? identity : undefined };
+  return { inputs, identity: inputs.ok ? identity : undefined };
 }
 
 /**

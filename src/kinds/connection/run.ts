@@ -54,13 +54,13 @@ function* maintainSession(
   now: Instant,
   effects: SessionEffects,
 ): ConnectionEffects<ConnectionSnapshot> {
-  const { spec, material, identity, session } = start;
-  if (!spec.ok || material?.ok === false)
+  const { spec, inputs, identity, session } = start;
+  if (!spec.ok || inputs?.ok === false)
     return isKept(start) ? start : yield* effects.closeSession(start);
-  if (material === undefined || identity === undefined) return start;
+  if (inputs === undefined || identity === undefined) return start;
   const because = changeOf(start);
   if (because !== undefined) {
-    const settings = clientSettings(spec.spec, material.material);
+    const settings = clientSettings(spec.spec, inputs.value);
     return yield* effects.openSession(start, { because, identity, settings });
   }
   if (session === undefined || isPaused(session, now)) return start;
@@ -98,6 +98,6 @@ function changeOf({
   const { identity } = session;
   if (identity.uid !== wanted?.uid) return "Recreated";
   if (identity.spec !== wanted.spec) return "SpecChanged";
-  if (identity.material !== wanted.material) return "MaterialChanged";
+  if (identity.inputs !== wanted.inputs) return "InputsChanged";
   return request === undefined ? undefined : "Requested";
 }

@@ -25,7 +25,7 @@ export interface SessionIdentity {
   readonly uid: string;
   readonly spec: string;
   /** Versions of the objects that the spec refers to. */
-  readonly material: string;
+  readonly inputs: string;
 }
 
 export interface SessionState {

@@ -120,7 +120,7 @@ describe.each(entries)("the entry with the %s", (_, spec, key) => {
 
 function reveal(finding: ReturnType<typeof read>): readonly (string | undefined)[] {
   if (!finding.ok) return [];
-  const { credentials, caBundle, clientCertificate } = finding.material;
+  const { credentials, caBundle, clientCertificate } = finding.value;
   const secrets =
     credentials.kind === "token"
       ? [credentials.token.reveal()]

@@ -40,14 +40,14 @@ function adviceOn(reason: LoginReason, { status }: IamError): string {
 
 export function authentication({
   spec,
-  material,
+  inputs,
   session,
   outage,
   login,
 }: ConnectionSnapshot): Omit<ConditionUpdate, "type"> {
   if (!spec.ok) return { status: "Unknown", reason: "InvalidSpec", message: spec.message };
-  if (material?.ok === false) {
-    const { reason, message } = material;
+  if (inputs?.ok === false) {
+    const { reason, message } = inputs;
     return { status: "False", reason, message };
   }
   if (login?.kind === "Failed") return failedLogin(login);

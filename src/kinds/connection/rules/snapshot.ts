@@ -29,8 +29,8 @@ export interface ConnectionSnapshot {
   readonly key: string;
   readonly spec: ReadableSpec;
   /** The data of the spec's Secrets and ConfigMaps; absent if the spec is invalid or suspended, or a read failed. */
-  readonly material: InputsFinding | undefined;
-  /** The identity that a new session would have; absent without valid material. */
+  readonly inputs: InputsFinding | undefined;
+  /** The identity that a new session would have; absent without valid inputs. */
   readonly identity: SessionIdentity | undefined;
   readonly session: SessionState | undefined;
   /** The console's outage, and how many objects wait for the console. */
@@ -57,5 +57,5 @@ export type SessionChange =
   | "NoSession"
   | "Recreated"
   | "SpecChanged"
-  | "MaterialChanged"
+  | "InputsChanged"
   | "Requested";

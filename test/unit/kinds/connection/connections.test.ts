@@ -29,7 +29,7 @@ const suspended = {
   spec: { ...rawSpec, suspend: true },
 } as unknown as Connection;
 const session = (uid: string, spec: object): Session => ({
-  identity: { uid, spec: clientIdentity(connectionSpec(spec)), material: "s/1" },
+  identity: { uid, spec: clientIdentity(connectionSpec(spec)), inputs: "s/1" },
   client,
   usable: true,
   reason: "",

@@ -24,7 +24,7 @@ import { connectionSpec } from "./specs.ts";
 
 const KEY = "ClusterConnection/default";
 const spec = connectionSpec();
-const identity = { uid: "u", spec: "", material: "" };
+const identity = { uid: "u", spec: "", inputs: "" };
 
 function world() {
   const clock = createFakeClock();

@@ -42,8 +42,8 @@ const situations = fc
       { ok: true, suspend: true, spec: valid },
       { ok: false, suspend: false, message: "no" },
     ),
-    material: mostly<ConnectionSnapshot["material"]>(
-      { ok: true, material: { credentials } },
+    inputs: mostly<ConnectionSnapshot["inputs"]>(
+      { ok: true, value: { credentials } },
       { ok: false, reason: "SecretNotFound", message: "no" },
       undefined,
     ),
@@ -62,8 +62,7 @@ const situations = fc
     ),
   })
   .map((drawn): Situation<ConnectionKind> => {
-    const { spec, material, refusedFor, usable, outage, hasSession, users, deleting, login } =
-      drawn;
+    const { spec, inputs, refusedFor, usable, outage, hasSession, users, deleting, login } = drawn;
     const { object } = inOrder;
     const deletion = deleting ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {};
     const refusal =
@@ -75,8 +74,8 @@ const situations = fc
       ...inOrder,
       object: { ...object, metadata: { ...object.metadata, ...deletion } },
       spec,
-      material,
-      identity: material?.ok === true ? identity : undefined,
+      inputs,
+      identity: inputs?.ok === true ? identity : undefined,
       session: hasSession ? opened : undefined,
       outage,
       users,

@@ -23,7 +23,7 @@ const openedFor = (changes: object) => ({
   session: { ...session, identity: { ...identity, ...changes } },
 });
 const lacking = (reason: "SecretNotFound" | "ConfigMapNotFound" | "CertificateInvalid") => ({
-  material: { ok: false, reason, message: "no" } as const,
+  inputs: { ok: false, reason, message: "no" } as const,
 });
 const withoutSecret = { ...lacking("SecretNotFound"), identity: undefined };
 const withoutConfigMap = { ...lacking("ConfigMapNotFound"), session: undefined };
@@ -43,7 +43,7 @@ function played(start: ConnectionSnapshot, answers: Readonly<Record<string, unkn
 test.each<[string, Partial<ConnectionSnapshot>, string]>([
   ["a connection in order is checked", {}, "Authenticate"],
   ["one without a session gets one", { session: undefined }, "OpenSession NoSession"],
-  ["a changed Secret", openedFor({ material: "s1/0" }), "OpenSession MaterialChanged"],
+  ["a changed Secret", openedFor({ inputs: "s1/0" }), "OpenSession InputsChanged"],
   ["a changed spec", openedFor({ spec: "{}" }), "OpenSession SpecChanged"],
   ["a connection that was created again", openedFor({ uid: "u0" }), "OpenSession Recreated"],
   ["a request", { request: "x" }, "OpenSession Requested"],

@@ -18,7 +18,7 @@ const refused = new IamError("Unauthenticated", "no", {
 const settings = clientSettings(connectionSpec(), {
   credentials: { kind: "token", token: new Redacted("t") },
 });
-const identity = { uid: "u", spec: "", material: "" };
+const identity = { uid: "u", spec: "", inputs: "" };
 
 /** A client of which only failing and closing matter here. */
 function scripted(closed: string[], name: string): IamClient {
@@ -82,7 +82,7 @@ test("a refusal seen by a replaced client does not harm its successor", async ()
 
 test.each([
   ["NoSession", false],
-  ["MaterialChanged", false],
+  ["InputsChanged", false],
   ["Recreated", true],
   ["SpecChanged", true],
   ["Requested", true],

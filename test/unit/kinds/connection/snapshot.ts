@@ -11,7 +11,7 @@ export const at = { now: NOW, monotonic: 0, fraction: 0.5 };
 export const credentials = { kind: "token", token: new Redacted("t") } as const;
 
 const spec = connectionSpec();
-export const identity = { uid: "u1", spec: clientIdentity(spec), material: "s1/1" };
+export const identity = { uid: "u1", spec: clientIdentity(spec), inputs: "s1/1" };
 export const session: Session = { identity, client: {} as IamClient, usable: true, reason: "" };
 
 /** Of a connection in order that nothing uses. */
@@ -24,7 +24,7 @@ export const snapshot: ConnectionSnapshot = {
   },
   key: "ClusterConnection/default",
   spec: { ok: true, suspend: false, spec },
-  material: { ok: true, material: { credentials } },
+  inputs: { ok: true, value: { credentials } },
   identity,
   session,
   outage: undefined,
