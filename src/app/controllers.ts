@@ -22,7 +22,7 @@ import type { Reconcile } from "../runtime/result.ts";
 import type { Tracer } from "../util/trace.ts";
 import type { Config } from "./config.ts";
 import { exposeObjects } from "./object-gauges.ts";
-import { createOwnership } from "./own-objects.ts";
+import { createSharding } from "./sharding.ts";
 
 export interface ControllerSet {
   /** From now on, scrapes show the objects that this operator reconciles. */
@@ -52,7 +52,7 @@ type Start = <T extends KubeObject>(part: Part<T>) => Controller;
 export function createControllers(options: ControllersOptions): ControllerSet {
   const { kinds, context, config } = options;
   const { caches, metrics } = context;
-  const isOurs = createOwnership(kinds, caches, config.selector);
+  const isOurs = createSharding(kinds, caches, config.selector);
   const start = starter(options, isOurs);
   const consumers = new ConsumersBoard(consumersMode(config));
   const parts = partsOf(options, consumers);

@@ -25,7 +25,7 @@ export interface KindModule<
    * The object whose labels decide which of several operators reconciles this object. `undefined`: every operator
    * reconciles it. Absent: the object itself decides.
    */
-  selectedBy?(object: T, caches: Caches): KubeObject | undefined;
+  shardKeyObject?(object: T, caches: Caches): KubeObject | undefined;
   /** Connects the kind's own gauges to the objects they are collected from. Readiness has one gauge for all kinds. */
   gauges?(metrics: Metrics, objects: () => Iterable<T>): void;
   /** `enqueue` schedules an object of the queue for reconciliation as soon as possible. */

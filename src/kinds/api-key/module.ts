@@ -38,7 +38,7 @@ export const apiKeys = defineModule<ApiKey, ApiKeyParts>({
     },
   }),
   // The operator that manages an account also manages the account's ApiKeys.
-  selectedBy: (apiKey, caches) => accountOf(caches, apiKey) ?? apiKey,
+  shardKeyObject: (apiKey, caches) => accountOf(caches, apiKey) ?? apiKey,
   gauges: apiKeyGauges,
   reconciler: (context, { timing, deletedIssues, consumers }, enqueue) => {
     const controller = createApiKeyReconciler(context, {

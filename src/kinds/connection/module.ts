@@ -15,7 +15,7 @@ export const clusterConnections = defineModule<ClusterConnection, ConnectionPart
   watches: (caches, { registry }) =>
     connectionWatches("ClusterConnection", caches, registry.sessions),
   // Every operator needs its own login, so no label selects ClusterConnections.
-  selectedBy: () => undefined,
+  shardKeyObject: () => undefined,
   reconciler: createClusterConnectionReconciler,
 });
 
@@ -23,7 +23,7 @@ export const connections = defineModule<Connection, ConnectionParts>({
   type: connectionType,
   cache: { keep: withBundleId },
   watches: (caches, { registry }) => connectionWatches("Connection", caches, registry.sessions),
-  selectedBy: () => undefined,
+  shardKeyObject: () => undefined,
   reconciler: createConnectionReconciler,
 });
 

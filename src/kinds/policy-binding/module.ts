@@ -27,7 +27,7 @@ export const policyBindings = defineModule<PolicyBinding, AccessParts, AccountRe
     isLarge: (ref) => isLarge(caches, keyOf(ref)),
     isUrgent: (ref) => isRevocationDue(caches, caches.of(serviceAccountType).get(keyOf(ref))),
   }),
-  selectedBy: (binding, caches) => shardKeyObject(caches, accountKey(binding)) ?? binding,
+  shardKeyObject: (binding, caches) => shardKeyObject(caches, accountKey(binding)) ?? binding,
   reconciler: (context) => createAccountBindingsReconciler(context),
 });
 

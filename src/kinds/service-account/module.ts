@@ -22,7 +22,7 @@ export const serviceAccounts = defineModule<ServiceAccount, AccessParts>({
     isUrgent: (account) => isRevocationDue(caches, account),
   }),
   // PolicyBindings may name an account that does not exist.
-  selectedBy: (account, caches) => shardKeyObject(caches, keyOf(account)) ?? account,
+  shardKeyObject: (account, caches) => shardKeyObject(caches, keyOf(account)) ?? account,
   gauges: serviceAccountGauges,
   reconciler: (context, _, enqueue) => createServiceAccountReconciler(context, enqueue),
 });

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { exposeObjects } from "../../../src/app/object-gauges.ts";
-import { createOwnership } from "../../../src/app/own-objects.ts";
+import { createSharding } from "../../../src/app/sharding.ts";
 import { kinds } from "../../../src/kinds/kinds.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import {
@@ -41,7 +41,7 @@ function setUp(selector = "") {
   const cluster = new MemoryCluster(systemClock);
   const caches = cluster.openCaches();
   const metrics = createMetrics(new Registry());
-  exposeObjects(metrics, kinds, caches, createOwnership(kinds, caches, selector));
+  exposeObjects(metrics, kinds, caches, createSharding(kinds, caches, selector));
   const samples = async () =>
     (await metrics.render())
       .split("\n")

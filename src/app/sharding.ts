@@ -6,8 +6,8 @@ import type { Caches } from "../reconciler/context.ts";
 import type { KindModule } from "../reconciler/kind-module.ts";
 
 /** Returns a function that recognizes the operator's own objects; an empty selector selects all objects. */
-export function createOwnership(
-  kinds: readonly Pick<KindModule, "type" | "selectedBy">[],
+export function createSharding(
+  kinds: readonly Pick<KindModule, "type" | "shardKeyObject">[],
   caches: Caches,
   selector: string,
 ): (object: KubeObject) => boolean {
@@ -15,8 +15,8 @@ export function createOwnership(
   if (selector === "" || selects === undefined) return () => true;
   const modules = new Map(kinds.map((module) => [module.type.kind, module]));
   return (object) => {
-    const { selectedBy } = modules.get(object.kind ?? "") ?? {};
-    const deciding = selectedBy === undefined ? object : selectedBy(object, caches);
-    return deciding === undefined || selects(deciding.metadata.labels);
+    const { shardKeyObject } = modules.get(object.kind ?? "") ?? {};
+    const shardKey = shardKeyObject === undefined ? object : shardKeyObject(object, caches);
+    return shardKey === undefined || selects(shardKey.metadata.labels);
   };
 }
