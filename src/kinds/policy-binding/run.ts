@@ -28,7 +28,6 @@ import {
   type UsableSnapshot,
 } from "./rules/evaluate.ts";
 import { union } from "./rules/policy-set.ts";
-import { quiet } from "./rules/quiet.ts";
 import { isReadDue, pauseOf } from "./rules/read-schedule.ts";
 import { recordOf, recordUnrevoked } from "./rules/record.ts";
 import { endOfWait, isUnbound, lateRevocations, releasable, withoutKept } from "./rules/release.ts";
@@ -40,9 +39,10 @@ import type {
 } from "./rules/snapshot.ts";
 import { CONFIRM_MS, isConfirmed } from "./rules/vanished.ts";
 import type { BindingView, UnavailableAccount } from "./rules/views.ts";
+import { withoutReport } from "./rules/without-report.ts";
 
 /** The watch event of the operator's own last write usually comes earlier. */
-const CACHES_BEHIND = quiet(SECOND);
+const CACHES_BEHIND = withoutReport(SECOND);
 
 /**
  * Promises:
@@ -69,15 +69,15 @@ function* reconcileUsable(start: UsableSnapshot): BindingsEffects<BindingsEnded>
   let s = start;
   const isLate = lateRevocations(s).length > 0;
   // The operator tried to revoke the policies and failed.
-  if (isLate && s.state.hasFailed) return endRun(yield* giveUp(s), quiet(1));
+  if (isLate && s.state.hasFailed) return endRun(yield* giveUp(s), withoutReport(1));
   const pause = pauseOf(s);
   if (pause !== undefined) return endRun(s, pause);
   if (isReadDue(s)) s = yield* listBindings(s);
-  if (!isConfirmed(s)) return endRun(s, quiet(CONFIRM_MS));
+  if (!isConfirmed(s)) return endRun(s, withoutReport(CONFIRM_MS));
   const evaluation = evaluate(s);
   if (s.source === "Caches" && changesObjects(s, evaluation)) return yield* decideOnServer(s);
   const isBlocked = evaluation.decision.blocked !== undefined;
-  if (isLate && isBlocked) return endRun(yield* giveUp(s), quiet(1));
+  if (isLate && isBlocked) return endRun(yield* giveUp(s), withoutReport(1));
   return yield* carryOut(s, evaluation);
 }
 
@@ -144,7 +144,7 @@ function* handleRefusal(
   let s = start;
   for (const intent of withoutIntents(s)) s = yield* writeIntent(s, intent);
   yield* attributeRefusal(s, { refusal, suspects, before });
-  return endRun(s, quiet(1));
+  return endRun(s, withoutReport(1));
 }
 
 /**

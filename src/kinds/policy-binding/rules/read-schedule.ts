@@ -11,11 +11,11 @@ import {
   type UsableSnapshot,
   watchedSync,
 } from "./evaluate.ts";
-import { quiet } from "./quiet.ts";
 import { endOfWait, lateRevocations } from "./release.ts";
 import { nextDriftCheck } from "./schedule.ts";
 import type { AccountBindingsState } from "./state.ts";
 import { nextRead, watchedUntil } from "./unanswered-sync.ts";
+import { withoutReport } from "./without-report.ts";
 
 const UNREAD_PAUSE_MS = 30 * SECOND;
 
@@ -45,7 +45,7 @@ export function pauseOf(snapshot: UsableSnapshot): Waiting | undefined {
   const isOver = !isPaused(snapshot) || lateRevocations(snapshot).length > 0;
   if (snapshot.live !== undefined || isOver) return undefined;
   const { afterMs = Number.POSITIVE_INFINITY } = endOfWait(snapshot);
-  return quiet(Math.min(msUntilRead(snapshot, snapshot.state), afterMs));
+  return withoutReport(Math.min(msUntilRead(snapshot, snapshot.state), afterMs));
 }
 
 /** Whether the pause applies: it is not over, the desired state is unchanged, and no person has requested a run. */

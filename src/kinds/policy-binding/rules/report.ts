@@ -11,7 +11,6 @@ import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import { isActive } from "./decide.ts";
 import { evaluate, isUsable, managesBindings } from "./evaluate.ts";
 import { contains, type PolicySet, sameSet } from "./policy-set.ts";
-import { isQuiet } from "./quiet.ts";
 import { msUntilRead } from "./read-schedule.ts";
 import { type Conclusion, readinessOf } from "./readiness.ts";
 import { isStale } from "./schedule.ts";
@@ -19,6 +18,7 @@ import type { BindingsSnapshot } from "./snapshot.ts";
 import type { AccountBindingsState } from "./state.ts";
 import { stateAfter } from "./state-after.ts";
 import type { BindingView } from "./views.ts";
+import { isWithoutReport } from "./without-report.ts";
 
 /** The retry interval of a rejected call: the change that helps may happen in the console (L6). */
 const REJECTED_MS = 5 * MINUTE;
@@ -31,7 +31,7 @@ export function report(
 ): Report<AccountBindingsState | undefined> {
   const state = stateAfter(snapshot, outcome, current);
   const requeueAfterMs = requeueAfter(snapshot, outcome, state);
-  const conclusion = isQuiet(outcome) ? undefined : conclusionOf(snapshot, outcome);
+  const conclusion = isWithoutReport(outcome) ? undefined : conclusionOf(snapshot, outcome);
   if (conclusion === undefined) return { objects: [], state, requeueAfterMs };
   const objects = snapshot.bindings.flatMap((binding): readonly ObjectReport[] => {
     const object = snapshot.objects.get(binding.uid);

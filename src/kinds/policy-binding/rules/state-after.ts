@@ -2,10 +2,10 @@
 import type { Outcome } from "../../../reconciler/rules/outcome.ts";
 import { PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import { evaluate, isUnread, isUsable, type UsableSnapshot } from "./evaluate.ts";
-import { isQuiet } from "./quiet.ts";
 import { desiredState, dueAt, tokenOf } from "./read-schedule.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
 import { type AccountBindingsState, NEVER_READ, stateIn } from "./state.ts";
+import { isWithoutReport } from "./without-report.ts";
 
 export function stateAfter(
   snapshot: BindingsSnapshot,
@@ -17,7 +17,7 @@ export function stateAfter(
   if (account === undefined) return undefined;
   const state = stateIn(snapshot, current);
   if (state === undefined) return undefined;
-  if (isQuiet(outcome)) return state;
+  if (isWithoutReport(outcome)) return state;
   if (outcome.kind === "Failed") return { ...state, hasFailed: true };
   const ended = { ...state, hasFailed: false };
   // A plan has changed nothing, so the next plan asks again.

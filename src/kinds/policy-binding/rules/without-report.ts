@@ -3,10 +3,10 @@ import type { Outcome, Waiting } from "../../../reconciler/rules/outcome.ts";
 
 const REASON = "NothingNew";
 
-export function quiet(afterMs: number): Waiting {
+export function withoutReport(afterMs: number): Waiting {
   return { kind: "Waiting", state: "Reconciling", reason: REASON, message: "", afterMs };
 }
 
-export function isQuiet(outcome: Outcome): boolean {
+export function isWithoutReport(outcome: Outcome): boolean {
   return outcome.kind === "Waiting" && outcome.reason === REASON;
 }
