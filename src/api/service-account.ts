@@ -246,6 +246,10 @@ const status = z.object({
         description:
           "Since when reads contradict a syncBindings call that the console answered with success. The operator repeats the call. Absent once a read shows the declared policies.",
       }),
+      revocationNotAppliedTime: timestamp.optional().meta({
+        description:
+          "The same for a call that revokes access: reads since then show that policies are still bound.",
+      }),
       revocation: z
         .object({
           evidence: z.enum(["Read", "AcceptedCall"]).meta({

@@ -4,7 +4,7 @@ import {
   policyBindingType,
   serviceAccountType,
 } from "../../../src/resources/resource-types.ts";
-import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
+import { HOUR, MINUTE, parseInstant, SECOND } from "../../../src/util/time.ts";
 import { treeAt } from "../../api-server/tree.ts";
 import { INTERCEPTIONS } from "../../server-fault.ts";
 import { extraCalls } from "../scenarios/console.ts";
@@ -33,11 +33,36 @@ async function passUnrevoked(world: StoryWorld, ms: number): Promise<void> {
   }
 }
 
+const notAppliedSince = (world: StoryWorld) =>
+  parseInstant(/reads since (\S+) show/.exec(revoked(world)?.message ?? "")?.[1]);
+
 const statesOf = (world: StoryWorld) =>
   (world.key().status?.superseded ?? []).map(({ state }) => state);
 
 const says = (world: StoryWorld, name: string, reason: string) =>
   world.events(name).filter((each) => each.startsWith(`${reason}:`)).length;
+
+const revocationAfterDoubt = withdrawn(
+  "what reads showed before access was revoked is not told of the revocation",
+  async (world) => {
+    await world.begin({ policyIds: [READ] });
+    world.fault("syncBindings", { kind: "Intercept", how: "ErrorEnvelope" }, ALWAYS);
+    world.change(policyBindingType, "reader", { policyIds: [READ, MEMBER] });
+    await world.pass(MINUTE);
+    world.expect("it is not bound", says(world, ACCOUNT, "ChangeNotApplied"), 1);
+    const { now } = world.sim.kernel;
+    world.fault("listBindings", { kind: "Refuse", status: 503 }, 3);
+    revoke(world);
+    await world.pass(2 * SECOND);
+    world.expect("no read has shown more yet", revoked(world)?.reason, "RevokingAccess");
+    await world.pass(5 * MINUTE);
+    world.expect("then reads show it", revoked(world)?.reason, "ChangeNotApplied");
+    world.expect(
+      "since the request",
+      (notAppliedSince(world) ?? 0) >= Math.floor(now / SECOND) * SECOND,
+    );
+  },
+);
 
 const interceptedStories: readonly Story[] = INTERCEPTIONS.flatMap((how) => {
   const fault = { kind: "Intercept", how } as const;
@@ -226,5 +251,6 @@ export const evidenceStories = [
   ...interceptedStories,
   ...blindStories,
   ...gatewayStories,
+  revocationAfterDoubt,
   unreadable,
 ];

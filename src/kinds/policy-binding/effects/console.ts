@@ -108,16 +108,19 @@ async function failAsNotApplied(
   snapshot: UsableSnapshot,
   run: BindingsRun,
 ): Promise<never> {
-  const { account } = snapshot;
+  const { account, availability } = snapshot;
   const error = notApplied("syncBindings", differences(action, seen));
-  const { notAppliedTime } = account.status?.bindings ?? {};
+  const field = availability.account.accessRevoked ? "revocationNotAppliedTime" : "notAppliedTime";
+  const since = account.status?.bindings?.[field];
   await rememberUnanswered(action, snapshot, run, {
-    notAppliedTime: notAppliedTime ?? toIso8601(run.clock.now()),
+    notAppliedTime: undefined,
+    revocationNotAppliedTime: undefined,
+    [field]: since ?? toIso8601(run.clock.now()),
     ...(seen.readable ? { policyCount: seen.policyIds.length } : {}),
   });
   const note = `${error.message}. The call is repeated.`;
   const event = toEvent("ChangeNotApplied", "SyncBindings", note);
-  if (notAppliedTime === undefined) publishEvents([{ object: account, event }], run);
+  if (since === undefined) publishEvents([{ object: account, event }], run);
   throw error;
 }
 

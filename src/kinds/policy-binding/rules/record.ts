@@ -91,6 +91,8 @@ function statusOf(snapshot: UsableSnapshot, evaluation: Evaluation): BindingsSta
     ...boundPolicies(snapshot, evaluation),
     lastSyncTime: stored.lastSyncTime,
     notAppliedTime: verified ? undefined : stored.notAppliedTime,
+    revocationNotAppliedTime:
+      verified || !availability.account.accessRevoked ? undefined : stored.revocationNotAppliedTime,
     ungrantedTime: isPending ? toIso8601(withdrawal.since) : undefined,
     unansweredSync: watched && toStored(watched, stored.unansweredSync),
     revocation: availability.account.accessRevoked ? revocationOf(snapshot, evaluation) : undefined,

@@ -36,7 +36,7 @@ function revocationOf({
 }: Pick<AccountSnapshot, "spec" | "object">): Revocation | undefined {
   if (spec.access !== "Revoked") return undefined;
   const { bindings } = object.status ?? {};
-  const { policyCount, revocation, notAppliedTime } = bindings ?? {};
+  const { policyCount, revocation, revocationNotAppliedTime: since } = bindings ?? {};
   const watched = watchedCall(bindings);
   if (isRevocationProven(bindings))
     return {
@@ -57,11 +57,11 @@ function revocationOf({
       ? ""
       : ` Policies that were bound when last read: ${policyCount}.`;
   const [reason, state] =
-    notAppliedTime === undefined
+    since === undefined
       ? ["RevokingAccess", "Access is being revoked."]
       : [
           "ChangeNotApplied",
-          `The console answers syncBindings with success, but reads since ${notAppliedTime} show that policies are still bound. The call is repeated.`,
+          `The console answers syncBindings with success, but reads since ${since} show that policies are still bound. The call is repeated.`,
         ];
   return {
     type: TYPE,

@@ -37,8 +37,14 @@ test.each([
     `accepted an empty list of policies at ${DAY}. Its answer about the bound policies cannot be read`,
   ],
   [
-    "reads contradict the answer",
+    "reads contradict an answer before access was revoked",
     { policyCount: 2, notAppliedTime: DAY },
+    REVOKING,
+    "Access is being revoked. Policies that were bound when last read: 2.",
+  ],
+  [
+    "reads contradict the answer",
+    { policyCount: 2, revocationNotAppliedTime: DAY },
     "ChangeNotApplied",
     `reads since ${DAY} show that policies are still bound. The call is repeated. Policies that were bound when last read: 2.`,
   ],
