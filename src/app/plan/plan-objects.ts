@@ -10,7 +10,7 @@ import {
 import { createIamClient } from "../../console/client/console-client.ts";
 import { createConnections } from "../../kinds/connection/registry.ts";
 import type { KubeReader } from "../../kube/client/reader.ts";
-import { keyOf, keyText, type ObjectKey, parseKey } from "../../kube/resource.ts";
+import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../../kube/resource.ts";
 import type { Caches, Context } from "../../reconciler/context.ts";
 import { serviceAccountType } from "../../resources/resource-types.ts";
 import { silentLog } from "../../util/log.ts";
@@ -54,8 +54,8 @@ export interface ObjectPlan {
 }
 
 /**
- * Returns one plan for each connection, for each ServiceAccount, for the policies of each ServiceAccount, and for each
- * ApiKey, in the order of reconciling. Logs in to the consoles concerned, and only reads from them. Rejects if the cluster cannot be read.
+ * Returns one plan for each connection, for each ServiceAccount, for the policies of each ServiceAccount, for each ApiKey,
+ * and for each ResourceQuotaExport, in the order of reconciling. Logs in to the consoles concerned, and only reads from them. Rejects if the cluster cannot be read.
  */
 export async function planObjects(request: PlanRequest): Promise<readonly ObjectPlan[]> {
   const { clock, random, userAgent, signal } = request;
@@ -88,10 +88,12 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
     random,
   };
   try {
-    const planners = createPlanners(context, registry, request.operatorNamespace);
     const plans: ObjectPlan[] = [];
-    const isGiven = ({ kind, key }: Step) =>
-      objects.some((each) => each.kind === kind && keyText(keyOf(each)) === keyText(key));
+    const planners = createPlanners(context, registry, request.operatorNamespace, (kind, key) =>
+      plans.some((each) => isStep(each, { kind, key }) && each.calls.length > 0),
+    );
+    const isGiven = (step: Step) =>
+      objects.some((each) => isStep({ kind: each.kind, key: keyOf(each) }, step));
     for (const step of stepsOf(objects, caches)) {
       const { kind, key } = step;
       const connection = isConnectionKind(kind)
@@ -112,6 +114,10 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
 interface Step {
   readonly kind: PlannedKind;
   readonly key: ObjectKey;
+}
+
+function isStep(each: { readonly kind: string; readonly key: ObjectKey }, { kind, key }: Step) {
+  return each.kind === kind && keyText(each.key) === keyText(key);
 }
 
 /**
@@ -139,15 +145,16 @@ async function plan(
   return { kind, key, calls, obstacle, isUnknown };
 }
 
-/** Connections in use, accounts, their policies, their keys: each step needs the steps before it. */
+/** Connections in use, accounts, their policies, their keys, exports: each step needs the steps before it. */
 function stepsOf(objects: readonly GivenObject[], caches: Caches): readonly Step[] {
   const of = (kind: PlannedKind): readonly Step[] =>
     objects.filter((each) => each.kind === kind).map((each) => ({ kind, key: keyOf(each) }));
   const accounts = accountsOf(objects);
-  const connections = accounts
-    .flatMap((key) => caches.of(serviceAccountType).get(key) ?? [])
-    .flatMap(connectionOf)
-    .map(parseConnectionKey);
+  const users: readonly KubeObject[] = [
+    ...accounts.flatMap((key) => caches.of(serviceAccountType).get(key) ?? []),
+    ...objects.filter(({ kind }) => kind === "ResourceQuotaExport"),
+  ];
+  const connections = users.flatMap(connectionOf).map(parseConnectionKey);
   const steps = [
     ...of("ClusterConnection"),
     ...of("Connection"),
@@ -155,6 +162,7 @@ function stepsOf(objects: readonly GivenObject[], caches: Caches): readonly Step
     ...of("ServiceAccount"),
     ...accounts.map((key) => ({ kind: "PolicyBinding", key }) as const),
     ...of("ApiKey"),
+    ...of("ResourceQuotaExport"),
   ];
   return [...new Map(steps.map((step) => [`${step.kind} ${keyText(step.key)}`, step])).values()];
 }

@@ -1,4 +1,5 @@
 import { findCondition } from "../../api/conditions.ts";
+import type { KindName } from "../../api/kinds.ts";
 import { createApiKeyReconciler } from "../../kinds/api-key/reconciler.ts";
 import {
   createClusterConnectionReconciler,
@@ -19,17 +20,13 @@ import {
   clusterConnectionType,
   connectionType,
   policyBindingType,
+  resourceQuotaExportType,
   serviceAccountType,
 } from "../../resources/resource-types.ts";
 import type { Run } from "../../runtime/result.ts";
+import { createExportPlanner } from "./export-planner.ts";
 
-/** A ResourceQuotaExport is not planned, because it only reads from the console. */
-export type PlannedKind =
-  | "ClusterConnection"
-  | "Connection"
-  | "ServiceAccount"
-  | "PolicyBinding"
-  | "ApiKey";
+export type PlannedKind = KindName;
 
 interface Planner {
   /** The object that says whether it would be ready. */
@@ -39,10 +36,12 @@ interface Planner {
 }
 export type Planners = Readonly<Record<PlannedKind, Planner>>;
 
+/** `isToChange` says whether an earlier plan has calls for the object. */
 export function createPlanners(
   context: Context,
   registry: ConnectionRegistry,
   operatorNamespace: string,
+  isToChange: (kind: PlannedKind, key: ObjectKey) => boolean,
 ): Planners {
   const { caches } = context;
   const sources = { registry, operatorNamespace };
@@ -68,6 +67,10 @@ export function createPlanners(
       plan: (object, run) =>
         createApiKeyReconciler(context, { enqueue: () => undefined }).plan(object, run),
     }),
+    ResourceQuotaExport: planner(
+      caches.of(resourceQuotaExportType),
+      createExportPlanner(context, isToChange),
+    ),
   };
 }
 

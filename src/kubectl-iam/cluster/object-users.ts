@@ -20,12 +20,12 @@ export async function usersOf(cluster: Cluster, object: FileObject): Listing {
   switch (kind) {
     case "ClusterConnection":
     case "Connection":
-      return accountsWith(cluster, metadata.namespace, (account) => refersTo(account, object));
+      return usersWhere(cluster, metadata.namespace, (user) => refersTo(user, object));
     case "Namespace":
-      return accountsWith(
+      return usersWhere(
         cluster,
         metadata.name,
-        (account) => refsOf(account).connectionRef?.kind === "ClusterConnection",
+        (user) => refsOf(user).connectionRef?.kind === "ClusterConnection",
       );
     case "ServiceAccount":
       return usersOfAccount(cluster, metadata.namespace, metadata.name);
@@ -36,21 +36,27 @@ export async function usersOf(cluster: Cluster, object: FileObject): Listing {
   }
 }
 
-const userKinds: readonly KindName[] = ["ServiceAccount", "PolicyBinding", "ApiKey"];
+const userKinds: readonly KindName[] = [
+  "ServiceAccount",
+  "PolicyBinding",
+  "ApiKey",
+  "ResourceQuotaExport",
+];
 
-/** Accounts, and their PolicyBindings and ApiKeys. */
-async function accountsWith(
+/** Accounts, their PolicyBindings and ApiKeys, and exports. */
+async function usersWhere(
   cluster: Cluster,
   namespace: string | undefined,
-  isUser: (account: AnyObject) => boolean,
+  refersToIt: (user: AnyObject) => boolean,
 ): Listing {
   const { world, unreadable } = await readWorld(cluster, namespace, { kinds: userKinds });
   if (unreadable.length > 0) throw notListable(unreadable, namespace, undefined);
-  const accounts = (world.serviceAccounts as readonly AnyObject[]).filter(isUser);
-  const users = [...world.policyBindings, ...world.apiKeys].filter((user) =>
+  const accounts = (world.serviceAccounts as readonly AnyObject[]).filter(refersToIt);
+  const exports = (world.quotaExports as readonly AnyObject[]).filter(refersToIt);
+  const ofAccounts = [...world.policyBindings, ...world.apiKeys].filter((user) =>
     accounts.some((account) => belongsTo(user, account)),
   );
-  return stored([...accounts, ...users]);
+  return stored([...accounts, ...ofAccounts, ...exports]);
 }
 
 /** The PolicyBindings and ApiKeys of an account, which need not exist. */

@@ -78,7 +78,6 @@ async function compare(
   const held = plans.filter(
     (plan) => plan.obstacle !== undefined && !isKnown(plan, concerned, own),
   );
-  const unplanned = accepted.filter(isUnplanned);
   const isUnknown = unlisted.length > 0 || plans.some((plan) => plan.isUnknown);
   const empty = isUnknown
     ? "What would change in the console is unknown."
@@ -98,13 +97,11 @@ async function compare(
     ...held.map((plan) => obstacleText(plan, isElsewhere)),
     ...unlisted,
     ...schemaNote(accepted),
-    ...unplannedNote(unplanned),
   ];
   for (const line of notes) io.note(line);
   if (refused.length > 0) return exitCode.failed;
   if (isUnknown) return exitCode.unknown;
-  if (rows.length + held.length > 0) return exitCode.found;
-  return unplanned.length > 0 ? exitCode.unknown : exitCode.ok;
+  return rows.length + held.length > 0 ? exitCode.found : exitCode.ok;
 }
 
 async function plansOf(
@@ -143,19 +140,6 @@ function schemaNote(accepted: readonly Accepted[]): readonly string[] {
   return names.length === 0
     ? []
     : [`Checked by schema only, not by the API server: ${truncateList(names, 5)}.`];
-}
-
-function isUnplanned({ object, isChange }: Accepted): boolean {
-  return isChange && object.kind === "ResourceQuotaExport";
-}
-
-function unplannedNote(unplanned: readonly Accepted[]): readonly string[] {
-  const names = unplanned.map(({ object }) => nameOf(object));
-  return names.length === 0
-    ? []
-    : [
-        `Not planned, because a ResourceQuotaExport changes nothing in the console: ${truncateList(names, 5)}. Whether it would be ready is unknown.`,
-      ];
 }
 
 /** Whether the plan is only about objects that are not in the files and that already report its obstacle. */

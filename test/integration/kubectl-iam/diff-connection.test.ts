@@ -34,8 +34,11 @@ test(
       await world.apply("PolicyBinding", "bot", { ...ref, policyIds: ["pol-read", "pol-deploy"] });
       await world.serviceAccount("stuck", { connectionRef, saId: "sa-other" });
       await world.apiKey("bot-key", ref);
+      await world.apply("ResourceQuotaExport", "quotas", { connectionRef, clusterId: 7 });
       await world.ready("PolicyBinding", "bot");
       await world.ready("ApiKey", "bot-key");
+      const isStuck = "QuotaExportNotGranted";
+      await world.condition("ResourceQuotaExport", "quotas", "Ready", "False", isStuck);
       await world.condition("ServiceAccount", "stuck", "Ready", "False", "NotGranted");
       const plugin = await Plugin.install(inject("controlPlane").kubeconfig, name);
       const file = join(plugin.folder, "connection.json");
@@ -61,6 +64,7 @@ test(
         expect(without.notes).toContain(
           "policies of iamsa/bot would not be ready: PolicyNotGranted",
         );
+        expect(without.notes).not.toContain("iamrq/quotas");
         expect(without.code).toBe(1);
         const elsewhere = await diff(["pol-read"], "-n", "elsewhere");
         expect(elsewhere.output).toContain(`${name}   policies of iamsa/bot`);
@@ -77,6 +81,7 @@ test(
         expect(withdrawn).toMatchObject({ code: 1, output: "" });
         expect(withdrawn.notes).toMatch(/^Nothing would change in the console at once\. /);
         expect(withdrawn.notes).toMatch(/pol-read, pol-deploy will be unbound at /);
+        expect(withdrawn.notes).toContain("iamrq/quotas would not be ready: NotGranted: ");
 
         await permit(world.kube, name, "diff-admin", [
           { apiGroups: [""], resources: ["secrets"], verbs: ["get", "list"] },

@@ -23,6 +23,8 @@ const bind = (name: string, to: string, ...policyIds: readonly string[]) =>
   object("PolicyBinding", name, { serviceAccountRef: { name: to }, policyIds });
 const key = (name: string, of: string, spec: object = {}, metadata: object = {}) =>
   object("ApiKey", name, { serviceAccountRef: { name: of }, ...spec }, metadata);
+const quotas = (name: string, spec: object) =>
+  object("ResourceQuotaExport", name, { connectionRef, ...spec });
 const annotated = (name: string, value: string) => ({
   annotations: { [`iam-operator.io/${name}`]: value },
 });
@@ -101,6 +103,21 @@ const histories: Readonly<Record<string, readonly (readonly object[])[]>> = {
       account("taken"),
       key("taken", "taken"),
     ],
+  ],
+  "quotas are exported": [
+    [account("quota"), bind("quota", "quota", "pol-read"), key("quota", "quota")],
+    [
+      quotas("listed", { clusterId: 7 }),
+      quotas("with-key", { clusterId: 7, apiKeyRef: { name: "quota" } }),
+      quotas("other-org", { clusterId: 9 }),
+      quotas("keyless", { clusterId: 7, apiKeyRef: { name: "absent" } }),
+      quotas("unconnected", {
+        clusterId: 7,
+        connectionRef: { kind: "Connection", name: "absent" },
+        apiKeyRef: { name: "quota" },
+      }),
+    ],
+    [quotas("listed", { clusterId: 9 }), quotas("other-org", { clusterId: 7, suspend: true })],
   ],
   "a connection with its login": [
     [
@@ -200,7 +217,13 @@ function titleOf(kind: string, name: string, spec: unknown): string {
   return toText({ kind: kind as KindName, name });
 }
 
-const OBSERVED = ["Connection", "ServiceAccount", "PolicyBinding", "ApiKey"] as const;
+const OBSERVED = [
+  "Connection",
+  "ServiceAccount",
+  "PolicyBinding",
+  "ApiKey",
+  "ResourceQuotaExport",
+] as const;
 const QUIET_ROUNDS = 4;
 
 /** Waits until all objects are reported on as they are, and nothing has happened for a while. */
@@ -230,3 +253,15 @@ async function settled(): Promise<void> {
     return isQuiet();
   });
 }
+
+test("what a key may list that is not issued yet is unknown", async () => {
+  const { code, notes } = await files.diff([
+    account("later"),
+    key("later", "later"),
+    quotas("later", { clusterId: 7, apiKeyRef: { name: "later" } }),
+  ]);
+  expect(notes).toMatch(
+    /^error: iamrq\/later: what would change is unknown: what ApiKey later may list /m,
+  );
+  expect(code).toBe(4);
+});

@@ -38,15 +38,6 @@ test("a ServiceAccount without a spec is valid", async () => {
   expect(code).toBe(1);
 });
 
-test("whether a new ResourceQuotaExport would be ready is unknown", async () => {
-  const { code, notes } = await diff([
-    object("ResourceQuotaExport", "quotas", { connectionRef, clusterId: 7 }),
-  ]);
-  expect(notes).toContain("Not planned, because a ResourceQuotaExport changes nothing");
-  expect(notes).toMatch(/: iam\w+\/quotas\. Whether it would be ready is unknown\./);
-  expect(code).toBe(4);
-});
-
 test("a ServiceAccount of Kubernetes is not one of the operator", async () => {
   const ended = await diff([
     object("ServiceAccount", "new", undefined, "v1"),
