@@ -7,6 +7,7 @@ import { DAY, HOUR, MINUTE, parseInstant, SECOND } from "../../../src/util/time.
 import { forbidden } from "../../api-server/failure.ts";
 import { textAt, treeAt } from "../../api-server/tree.ts";
 import { ACCOUNT, createKey, inNamespace } from "../scenarios.ts";
+import { granting } from "./in-console.ts";
 import { type Story, type StoryWorld, story, storyWith, unready } from "./story.ts";
 
 const long = storyWith({ isLong: true });
@@ -440,6 +441,21 @@ export const keyStories: readonly Story[] = [
     world.expect("only the first key counts", counted(world), 1);
     await deleteSecretAndWait(world);
     world.expect("the Secret is repaired", world.issued, 4);
+  }),
+  unready("a Secret that is gone is told, whatever its key waits for", async (world) => {
+    const told = (reason: string) => {
+      const ready = world.condition(apiKeyType, "ci");
+      world.expect("the reason", ready?.reason, reason);
+      const words = "Workloads find no valid key pair. Secret ci is gone";
+      world.expect(`it is told (${reason})`, ready?.message.startsWith(words));
+    };
+    await world.begin({ connection: granting({ maxIssuesPerDay: 1 }) });
+    world.rotate("one");
+    await deleteSecretAndWait(world);
+    told("NamespaceBudgetExceeded");
+    world.change(apiKeyType, "ci", { suspend: true });
+    await world.pass(MINUTE);
+    told("Suspended");
   }),
   story("a rejected issue gives back no more than itself", async (world) => {
     await world.begin({ key: { maxIssuesPerDay: 3 } });

@@ -31,6 +31,9 @@ export const needs: readonly NeedRule[] = [
   rotationIsPending,
 ];
 
+/** Why workloads find no valid key pair, although one was delivered. */
+export const losses = [secretIsMissing, secretIsReplaced, secretIsBroken, keyHasExpired] as const;
+
 /** Why a key that works is to be replaced. */
 export const rotations = [rotationIsRequested, rotationIsDue, rotationIsPending] as const;
 

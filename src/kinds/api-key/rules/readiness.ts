@@ -4,12 +4,12 @@ import type { Readiness } from "../../../api/conditions.ts";
 import { annotations } from "../../../api/meta.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { obstacleOf, SUSPENDED } from "../../../reconciler/rules/obstacle.ts";
-import type { Outcome } from "../../../reconciler/rules/outcome.ts";
+import { firstFinding, type Outcome } from "../../../reconciler/rules/outcome.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import { DAY, HOUR, type Instant, toIso8601 } from "../../../util/time.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import { accountInUse } from "./accounts.ts";
-import { rotationIsRequested } from "./needs.ts";
+import { losses, rotationIsRequested } from "./needs.ts";
 import { isDelivered } from "./rendering.ts";
 import { renewalTime, safetyLimit } from "./schedule.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
@@ -29,13 +29,7 @@ export function readinessOf(
   const { current } = status;
   const obstacle = obstacleTo(snapshot, outcome) ?? endedAccount(snapshot);
   if (current === undefined || !isUsable(snapshot, certainTime(at)))
-    return (
-      obstacle ?? {
-        state: "Reconciling",
-        reason: "Pending",
-        message: "The key is not in its Secret yet.",
-      }
-    );
+    return withLoss(obstacle, lossOf(snapshot, at));
   const held = `Key ${current.keyId} is in Secret ${secretNameOf(self.name, spec)} and valid until ${toIso8601(current.expirationTime)}.`;
   if (now >= safetyLimit(current) && now >= renewalTime(current, spec.rotation, self.uid, now))
     return {
@@ -52,6 +46,31 @@ export function readinessOf(
   const rotation = isAwaited ? ` ${ROTATION_AWAITED}` : "";
   const message = `${held} ${obstacle.message}${rotation}`;
   return { state: "Ready", reason: obstacle.reason, message };
+}
+
+const NO_PAIR = "Workloads find no valid key pair.";
+
+const PENDING: Readiness = {
+  state: "Reconciling",
+  reason: "Pending",
+  message: "The key is not in its Secret yet.",
+};
+
+/** Says first that workloads have lost their pair, and why. */
+function withLoss(obstacle: Readiness | undefined, loss: string | undefined): Readiness {
+  if (loss === undefined) return obstacle ?? PENDING;
+  const { state, reason, message } = obstacle ?? { ...PENDING, message: loss };
+  const isSaid = message.startsWith(loss.slice(0, -1));
+  return { state, reason, message: `${NO_PAIR} ${isSaid ? "" : `${loss} `}${message}` };
+}
+
+/** What a read has shown of the delivered pair that keeps workloads from using it. */
+function lossOf(snapshot: ApiKeySnapshot, at: ClockReading): string | undefined {
+  const { rejection, self, status } = snapshot;
+  const { keyId } = status.current ?? {};
+  if (keyId === undefined || self.deletingSince !== undefined) return undefined;
+  const rejected = rejection?.keyId === keyId ? `The console rejects key ${keyId}.` : undefined;
+  return firstFinding(losses, snapshot, at)?.message ?? rejected;
 }
 
 /** Says how to replace a key that was issued for more days than the spec has now. */

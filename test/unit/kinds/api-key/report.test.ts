@@ -45,6 +45,7 @@ const aged = delivered({ target: holding(pair(1, 85 * DAY)), status: { current: 
 const gone = { self: { ...owner, deletingSince: NOW, rotateToken: undefined } };
 
 const asked = { self: { ...owner, deletingSince: undefined, rotateToken: "now" } };
+const absent = { target: { kind: "Absent" } } as const;
 const unverified = { status: { current: current(1, { verificationTime: undefined }) } };
 const agedLater = {
   ...aged,
@@ -57,6 +58,9 @@ const listing = (changes: Partial<ReadyAccount>) => ({
 const PENDING = "Reconciling Pending: The key is not in its Secret yet.";
 const HELD = "Key sak_1 is in Secret ci and valid until 2026-04-09T00:00:00Z.";
 const AGED = "Key sak_1 is in Secret ci and valid until 2026-01-15T00:00:00Z.";
+const GONE =
+  "Workloads find no valid key pair. Secret ci is gone, and with it the only copy of the key's secret.";
+const DOWN = "Reconciling Unavailable: The console is down.";
 const PAUSED = "spec.suspend is true: nothing is done for this object until it is false.";
 
 test.each<[string, ApiKeySnapshot, Outcome, string]>([
@@ -94,9 +98,36 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
     down,
     `Ready Unavailable: ${HELD} The console is down. The requested rotation waits for this.`,
   ],
-  ["a key that is refused", delivered({ rejection: { keyId: "sak_1", since: 0 } }), rest, PENDING],
+  [
+    "a key that is refused",
+    delivered({ rejection: { keyId: "sak_1", since: 0 } }),
+    down,
+    "Reconciling Unavailable: Workloads find no valid key pair. The console rejects key sak_1. The console is down.",
+  ],
   ["a key that was never tried", delivered(unverified), rest, PENDING],
-  ["a key whose Secret is gone", delivered({ target: { kind: "Absent" } }), rest, PENDING],
+  ["a key whose Secret is gone", delivered(absent), rest, `Reconciling Pending: ${GONE}`],
+  [
+    "a key whose Secret is gone while a requested rotation must wait",
+    delivered({ ...asked, ...absent }),
+    blocked,
+    `Reconciling BudgetExceeded: ${GONE} Tomorrow.`,
+  ],
+  [
+    "a key whose Secret is gone, if the wait says so",
+    delivered(absent),
+    {
+      ...blocked,
+      message: "Secret ci is gone, and with it the only copy of the key's secret. But.",
+    },
+    `Reconciling BudgetExceeded: ${GONE} But.`,
+  ],
+  [
+    "a suspended key whose Secret is gone",
+    delivered(absent),
+    suspended,
+    `Stalled Suspended: ${GONE} ${PAUSED}`,
+  ],
+  ["a deleted key whose Secret is gone", delivered({ ...gone, ...absent }), down, DOWN],
   ["a key near its end", aged, rest, `Ready ExpiringSoon: ${AGED} It has not been renewed.`],
   ["a key near its end, renewed later", agedLater, rest, `Ready KeyDelivered: ${AGED}`],
   [
