@@ -15,14 +15,14 @@ const NO_LIMITS = { perExport: Number.POSITIVE_INFINITY, total: Number.POSITIVE_
 /** `isToChange` says whether an earlier plan has calls for the policies of the account, or for the ApiKey. */
 export function createExportPlanner(
   context: Context,
-  isToChange: (kind: "PolicyBinding" | "ApiKey", key: ObjectKey) => boolean,
+  isToChange: (kind: "Policies" | "ApiKey", key: ObjectKey) => boolean,
 ) {
   const readCertainPair = (apiKey: ApiKey, signal: AbortSignal) => {
     const { namespace, name } = keyOf(apiKey);
     const account = accountInUse(apiKey) ?? apiKey.spec.serviceAccountRef.name;
     if (
       isToChange("ApiKey", { namespace, name }) ||
-      isToChange("PolicyBinding", { namespace, name: account })
+      isToChange("Policies", { namespace, name: account })
     )
       throw new Error(
         `what ApiKey ${name} may list is known only when its key and the policies of its account are as planned`,

@@ -1,6 +1,7 @@
 /** Plans what the operator would do if objects were applied. No operator has to run. */
 import { isTrue } from "../../api/conditions.ts";
 import { isConnectionKind } from "../../api/fields.ts";
+import type { KindName } from "../../api/kinds.ts";
 import type { PlannedCall } from "../../api/plan.ts";
 import {
   connectionKey,
@@ -22,7 +23,13 @@ import { type GivenObject, isCustomResource } from "./given-object.ts";
 import { createHypotheticalCluster, type HypotheticalCluster } from "./hypothetical-cluster.ts";
 import { KnownConnections } from "./known-connections.ts";
 import { listingPlanned } from "./planned-accounts.ts";
-import { createPlanners, obstacleOf, type PlannedKind, type Planners } from "./planners.ts";
+import {
+  createPlanners,
+  obstacleOf,
+  type PlannedKind,
+  type Planners,
+  type Reporting,
+} from "./planners.ts";
 import { noEvents, noMetrics } from "./unobserved.ts";
 
 interface PlanRequest {
@@ -43,19 +50,21 @@ interface PlanRequest {
 }
 
 export interface ObjectPlan {
-  readonly kind: PlannedKind;
-  /** For PolicyBindings, the key of their ServiceAccount, because the policies of an account are one list. */
+  /** `Policies` has the calls for all PolicyBindings of the ServiceAccount with this key. */
+  readonly kind: KindName | "Policies";
   readonly key: ObjectKey;
   readonly calls: readonly PlannedCall[];
-  /** Why the object would not be ready after its calls, or why that is unknown. */
+  /** What the object would report, not being ready, after its calls; or why that is unknown. */
   readonly obstacle: string | undefined;
   /** Whether the cluster or the console could not be read, so that more calls may follow. */
   readonly isUnknown: boolean;
+  /** Whether the stored object reports its obstacle already. */
+  readonly isReported: boolean;
 }
 
 /**
- * Returns one plan for each connection, for each ServiceAccount, for the policies of each ServiceAccount, for each ApiKey,
- * and for each ResourceQuotaExport, in the order of reconciling. Logs in to the consoles concerned, and only reads from them. Rejects if the cluster cannot be read.
+ * Returns one plan for each connection, ServiceAccount, list of policies, PolicyBinding, ApiKey and ResourceQuotaExport, in
+ * the order of reconciling. Logs in to the consoles concerned, and only reads from them. Rejects if the cluster cannot be read.
  */
 export async function planObjects(request: PlanRequest): Promise<readonly ObjectPlan[]> {
   const { clock, random, userAgent, signal } = request;
@@ -90,10 +99,10 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
   try {
     const plans: ObjectPlan[] = [];
     const planners = createPlanners(context, registry, request.operatorNamespace, (kind, key) =>
-      plans.some((each) => isStep(each, { kind, key }) && each.calls.length > 0),
+      plans.some((each) => isSame(each, { kind, key }) && each.calls.length > 0),
     );
     const isGiven = (step: Step) =>
-      objects.some((each) => isStep({ kind: each.kind, key: keyOf(each) }, step));
+      objects.some((each) => isSame({ kind: each.kind, key: keyOf(each) }, step));
     for (const step of stepsOf(objects, caches)) {
       const { kind, key } = step;
       const connection = isConnectionKind(kind)
@@ -101,9 +110,10 @@ export async function planObjects(request: PlanRequest): Promise<readonly Object
         : "";
       if (connection !== "") await known.read(connection);
       const made = await plan(step, planners, cluster, signal);
-      if (connection !== "" && made.isUnknown)
-        known.note(connection, `cannot be used (${made.obstacle})`);
-      if (connection === "" || isGiven(step)) plans.push(made);
+      const doubt = made.find(({ isUnknown }) => isUnknown)?.obstacle;
+      if (connection !== "" && doubt !== undefined)
+        known.note(connection, `cannot be used (${doubt})`);
+      if (connection === "" || isGiven(step)) plans.push(...made);
     }
     return plans;
   } finally {
@@ -116,38 +126,57 @@ interface Step {
   readonly key: ObjectKey;
 }
 
-function isStep(each: { readonly kind: string; readonly key: ObjectKey }, { kind, key }: Step) {
-  return each.kind === kind && keyText(each.key) === keyText(key);
+interface Named {
+  readonly kind: string;
+  readonly key: ObjectKey;
 }
 
-/**
- * The planned statuses become part of the cluster, so later steps build on them. A connection that is suspended while it
- * is ready stays ready: its session, which only the operator has, is kept.
- */
+function isSame(one: Named, other: Named): boolean {
+  return one.kind === other.kind && keyText(one.key) === keyText(other.key);
+}
+
+/** The planned statuses become part of the cluster, so later steps build on them. */
 async function plan(
   { kind, key }: Step,
   planners: Planners,
   { put }: HypotheticalCluster,
   signal: AbortSignal,
-): Promise<ObjectPlan> {
+): Promise<readonly ObjectPlan[]> {
   const planner = planners[kind];
-  const before = planner.get(key);
+  const before = planner.reporting(key);
   const { calls = [], objects = [], error } = (await planner.plan(key, signal)) ?? {};
   for (const { type, object } of objects) put(type, object);
-  const after = obstacleOf(planner.get(key));
+  const step = { kind, key, calls };
+  if (error !== undefined)
+    return [{ ...step, obstacle: toError(error).message, isUnknown: true, isReported: false }];
+  const reports = planner.reporting(key).map((each) => reportOf(each, before));
+  if (kind === "Policies")
+    return [{ ...step, obstacle: undefined, isUnknown: false, isReported: false }, ...reports];
+  return reports.map((report) => ({ ...report, calls }));
+}
+
+/**
+ * A connection that is suspended while it is ready stays ready: its session, which only the operator has, is kept.
+ */
+function reportOf({ kind, object }: Reporting, before: readonly Reporting[]): ObjectPlan {
+  const key = keyOf(object);
+  const stored = before.find((each) => keyText(keyOf(each.object)) === keyText(key))?.object;
+  const after = obstacleOf(object);
   const isStillReady =
     isConnectionKind(kind) &&
-    after?.startsWith("Suspended:") &&
-    isTrue(before?.status?.conditions, "Ready");
-  const reported = isStillReady ? undefined : after;
-  const obstacle = error === undefined ? reported : toError(error).message;
-  const isUnknown = error !== undefined || obstacle?.startsWith("ConsoleUnavailable:") === true;
-  return { kind, key, calls, obstacle, isUnknown };
+    after?.startsWith("Suspended:") === true &&
+    isTrue(stored?.status?.conditions, "Ready");
+  const obstacle = isStillReady ? undefined : after;
+  return {
+    ...{ kind, key, calls: [], obstacle },
+    isUnknown: obstacle?.startsWith("ConsoleUnavailable:") === true,
+    isReported: stored !== undefined && obstacleOf(stored) === obstacle,
+  };
 }
 
 /** Connections in use, accounts, their policies, their keys, exports: each step needs the steps before it. */
 function stepsOf(objects: readonly GivenObject[], caches: Caches): readonly Step[] {
-  const of = (kind: PlannedKind): readonly Step[] =>
+  const of = (kind: Exclude<PlannedKind, "Policies">): readonly Step[] =>
     objects.filter((each) => each.kind === kind).map((each) => ({ kind, key: keyOf(each) }));
   const accounts = accountsOf(objects);
   const users: readonly KubeObject[] = [
@@ -160,7 +189,7 @@ function stepsOf(objects: readonly GivenObject[], caches: Caches): readonly Step
     ...of("Connection"),
     ...connections,
     ...of("ServiceAccount"),
-    ...accounts.map((key) => ({ kind: "PolicyBinding", key }) as const),
+    ...accounts.map((key) => ({ kind: "Policies", key }) as const),
     ...of("ApiKey"),
     ...of("ResourceQuotaExport"),
   ];

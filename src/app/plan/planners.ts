@@ -26,11 +26,17 @@ import {
 import type { Run } from "../../runtime/result.ts";
 import { createExportPlanner } from "./export-planner.ts";
 
-export type PlannedKind = KindName;
+/** `Policies` are those of a ServiceAccount: one list, whichever PolicyBinding declares them. */
+export type PlannedKind = Exclude<KindName, "PolicyBinding"> | "Policies";
+
+export interface Reporting {
+  readonly kind: KindName;
+  readonly object: ReportedObject;
+}
 
 interface Planner {
-  /** The object that says whether it would be ready. */
-  readonly get: (key: ObjectKey) => ReportedObject | undefined;
+  /** The objects that report whether they would be ready: the PolicyBindings, for policies. */
+  readonly reporting: (key: ObjectKey) => readonly Reporting[];
   /** `undefined` if the object does not exist. */
   readonly plan: (key: ObjectKey, signal: AbortSignal) => Promise<PlannedObject | undefined>;
 }
@@ -48,26 +54,35 @@ export function createPlanners(
   const bindings = createAccountBindingsReconciler(context);
   return {
     ClusterConnection: planner(
+      "ClusterConnection",
       caches.of(clusterConnectionType),
       createClusterConnectionReconciler(context, sources),
     ),
-    Connection: planner(caches.of(connectionType), createConnectionReconciler(context, sources)),
-    ServiceAccount: planner(caches.of(serviceAccountType), createServiceAccountReconciler(context)),
-    // By account: reports the obstacle of one of its PolicyBindings.
-    PolicyBinding: {
-      get: (key) =>
+    Connection: planner(
+      "Connection",
+      caches.of(connectionType),
+      createConnectionReconciler(context, sources),
+    ),
+    ServiceAccount: planner(
+      "ServiceAccount",
+      caches.of(serviceAccountType),
+      createServiceAccountReconciler(context),
+    ),
+    Policies: {
+      reporting: (key) =>
         caches
           .of(policyBindingType)
           .byIndex(indexes.serviceAccount, keyText(key))
-          .find((binding) => obstacleOf(binding) !== undefined),
+          .map((object) => ({ kind: "PolicyBinding", object })),
       plan: (key, signal) => bindings.plan(toRef(key), { signal }),
     },
-    ApiKey: planner(caches.of(apiKeyType), {
+    ApiKey: planner("ApiKey", caches.of(apiKeyType), {
       // A new controller for each ApiKey counts the keys that the plan issues for the others.
       plan: (object, run) =>
         createApiKeyReconciler(context, { enqueue: () => undefined }).plan(object, run),
     }),
     ResourceQuotaExport: planner(
+      "ResourceQuotaExport",
       caches.of(resourceQuotaExportType),
       createExportPlanner(context, isToChange),
     ),
@@ -75,11 +90,15 @@ export function createPlanners(
 }
 
 function planner<T extends ReportedObject>(
+  kind: KindName,
   cache: Pick<Store<T>, "get">,
   { plan }: { readonly plan: (object: T, run: Pick<Run, "signal">) => Promise<PlannedObject> },
 ): Planner {
   return {
-    get: (key) => cache.get(key),
+    reporting: (key) => {
+      const object = cache.get(key);
+      return object === undefined ? [] : [{ kind, object }];
+    },
     plan: async (key, signal) => {
       const object = cache.get(key);
       return object && plan(object, { signal });
@@ -88,7 +107,7 @@ function planner<T extends ReportedObject>(
 }
 
 /** Why the object is not ready; `undefined` if it is ready or reports nothing. */
-export function obstacleOf(object: ReportedObject | undefined): string | undefined {
-  const ready = findCondition(object?.status?.conditions, "Ready");
+export function obstacleOf({ status }: ReportedObject): string | undefined {
+  const ready = findCondition(status?.conditions, "Ready");
   return ready?.status === "False" ? `${ready.reason}: ${ready.message}` : undefined;
 }

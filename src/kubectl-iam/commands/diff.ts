@@ -3,7 +3,7 @@ import { API_VERSION } from "../../api/meta.ts";
 import type { ObjectPlan } from "../../app/plan/plan-objects.ts";
 import { toKubeReader } from "../../kube/client/reader.ts";
 import { isKubeError } from "../../kube/errors.ts";
-import { keyOf } from "../../kube/resource.ts";
+import { keyOf, keyText } from "../../kube/resource.ts";
 import { systemRandom } from "../../util/random.ts";
 import { truncateList } from "../../util/truncate-list.ts";
 import type { Invocation } from "../cli/command.ts";
@@ -12,15 +12,12 @@ import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { concernedBy } from "../cluster/concerned-objects.ts";
 import { type FileObject, placed, readObjects } from "../cluster/given-objects.ts";
 import { isCustomResource, nameOf, toText } from "../cluster/kinds.ts";
-import type { StoredObject } from "../cluster/object-users.ts";
 import { operatorNamespace } from "../cluster/operator.ts";
 import { othersAsApplied } from "../cluster/other-objects.ts";
-import { refsOf } from "../cluster/relations.ts";
 import { judge, type Verdict } from "../cluster/verdict.ts";
 import { proxyOf } from "../console/target.ts";
 import { userAgent } from "../user-agent.ts";
 import { printTable } from "../view/output.ts";
-import { readinessOf } from "../view/readiness.ts";
 import type { Column } from "../view/table.ts";
 
 interface Row {
@@ -75,8 +72,10 @@ async function compare(
   const objects = [...others, ...accepted].map(({ object }) => object);
   const plans = await plansOf(invocation, cluster, [...objects, ...concerned]);
   const rows = plans.flatMap(rowsOf);
+  const isGiven = ({ kind, key }: ObjectPlan) =>
+    own.some((each) => each.kind === kind && keyText(keyOf(each)) === keyText(key));
   const held = plans.filter(
-    (plan) => plan.obstacle !== undefined && !isKnown(plan, concerned, own),
+    (plan) => plan.obstacle !== undefined && (isGiven(plan) || !plan.isReported),
   );
   const isUnknown = unlisted.length > 0 || plans.some((plan) => plan.isUnknown);
   const empty = isUnknown
@@ -130,7 +129,7 @@ function obstacleText({ obstacle, ...plan }: ObjectPlan, isElsewhere: boolean): 
   const place = isElsewhere && namespace !== "" ? ` in namespace ${namespace}` : "";
   return plan.isUnknown
     ? `error: ${titleOf(plan)}${place}: what would change is unknown: ${obstacle}`
-    : `${titleOf(plan)}${place} would not be ready: ${obstacle}`;
+    : `${titleOf(plan)}${place} would not be ready and would report ${obstacle}`;
 }
 
 type Accepted = Extract<Verdict, { kind: "Accepted" }>;
@@ -140,30 +139,6 @@ function schemaNote(accepted: readonly Accepted[]): readonly string[] {
   return names.length === 0
     ? []
     : [`Checked by schema only, not by the API server: ${truncateList(names, 5)}.`];
-}
-
-/** Whether the plan is only about objects that are not in the files and that already report its obstacle. */
-function isKnown(
-  plan: ObjectPlan,
-  concerned: readonly StoredObject[],
-  given: readonly FileObject[],
-): boolean {
-  const isAbout = (object: FileObject) => {
-    const { namespace, name } = keyOf(object);
-    const { serviceAccountRef } = plan.kind === "PolicyBinding" ? refsOf(object) : {};
-    const isSameKind = object.kind === plan.kind;
-    return (
-      isSameKind &&
-      namespace === plan.key.namespace &&
-      (serviceAccountRef?.name ?? name) === plan.key.name
-    );
-  };
-  const reports = concerned.filter(isAbout).map(readinessOf);
-  return (
-    !plan.isUnknown &&
-    !given.some(isAbout) &&
-    reports.some(({ reason, message }) => `${reason}: ${message}` === plan.obstacle)
-  );
 }
 
 function rowsOf(plan: ObjectPlan): readonly Row[] {
@@ -178,9 +153,8 @@ function rowsOf(plan: ObjectPlan): readonly Row[] {
   }));
 }
 
-/** The policies of an account are one list, whichever PolicyBinding declares them. */
 function titleOf({ kind, key: { name } }: Pick<ObjectPlan, "kind" | "key">): string {
-  return kind === "PolicyBinding"
+  return kind === "Policies"
     ? `policies of ${toText({ kind: "ServiceAccount", name })}`
     : toText({ kind, name });
 }

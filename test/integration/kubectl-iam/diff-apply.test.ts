@@ -72,7 +72,9 @@ test.each(["", " --as diff-reader"])("revoked access stays revoked%s", async (as
   expect(await iam(`revoke-access ${name} --yes`)).toMatchObject({ code: 0 });
   const ended = await iam(`diff -f ${file}${as}`);
   expect(ended.output).toBe("");
-  expect(ended.notes).toContain(`iamsa/${name} would not be ready: AccessRevoked: `);
+  expect(ended.notes).toContain(
+    `iampb/${name} would not be ready and would report AccessRevoked: `,
+  );
   expect(ended.code).toBe(1);
   expect(await kubectl(`apply -f ${file}`)).not.toContain("configured");
   expect((await world.get("ServiceAccount", name)).spec.access).toBe("Revoked");
@@ -88,7 +90,7 @@ test("a suspended PolicyBinding stays suspended", async () => {
   const file = write([account, bind("paused", "pol-read", "pol-deploy")]);
   const ended = await iam(`diff -f ${file}`);
   expect(ended.output).toBe("");
-  expect(ended.notes).toContain("policies of iamsa/paused would not be ready: Suspended: ");
+  expect(ended.notes).toContain("iampb/paused would not be ready and would report Suspended: ");
   await kubectl(`apply -f ${file}`);
   await world.condition("PolicyBinding", "paused", "Ready", "False", "Suspended");
   expect(await boundTo("paused")).toBe("pol-read");

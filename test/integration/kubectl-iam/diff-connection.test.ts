@@ -62,15 +62,13 @@ test(
         );
         expect(without.output.trim().split("\n")).toHaveLength(2);
         expect(without.notes).toContain(
-          "policies of iamsa/bot would not be ready: PolicyNotGranted",
+          "iampb/bot would not be ready and would report PolicyNotGranted",
         );
         expect(without.notes).not.toContain("iamrq/quotas");
         expect(without.code).toBe(1);
         const elsewhere = await diff(["pol-read"], "-n", "elsewhere");
         expect(elsewhere.output).toContain(`${name}   policies of iamsa/bot`);
-        expect(elsewhere.notes).toContain(
-          `policies of iamsa/bot in namespace ${name} would not be`,
-        );
+        expect(elsewhere.notes).toContain(`iampb/bot in namespace ${name} would not be`);
         const withMore = await diff(["pol-read", "pol-deploy", "pol-member"]);
         expect(withMore).toEqual({
           ...{ code: 0, output: "" },
@@ -81,7 +79,9 @@ test(
         expect(withdrawn).toMatchObject({ code: 1, output: "" });
         expect(withdrawn.notes).toMatch(/^Nothing would change in the console at once\. /);
         expect(withdrawn.notes).toMatch(/pol-read, pol-deploy will be unbound at /);
-        expect(withdrawn.notes).toContain("iamrq/quotas would not be ready: NotGranted: ");
+        expect(withdrawn.notes).toContain(
+          "iamrq/quotas would not be ready and would report NotGranted: ",
+        );
 
         await permit(world.kube, name, "diff-admin", [
           { apiGroups: [""], resources: ["secrets"], verbs: ["get", "list"] },
@@ -129,7 +129,9 @@ test(
       const ref = { serviceAccountRef: { name: "bot" } };
       await world.serviceAccount("bot", { connectionRef: { kind: "ClusterConnection", name } });
       await world.apply("PolicyBinding", "bot", { ...ref, policyIds: ["pol-read", "pol-deploy"] });
+      await world.apply("PolicyBinding", "other", { ...ref, policyIds: ["pol-deploy"] });
       await world.ready("PolicyBinding", "bot");
+      await world.ready("PolicyBinding", "other");
       const plugin = await Plugin.install(inject("controlPlane").kubeconfig, name);
       const files = differ({ plugin, world });
       const args = `--operator-namespace ${name}`;
@@ -143,7 +145,8 @@ test(
         expect(output).toMatch(
           /^policies of iamsa\/bot +syncBindings +Unbinds pol-read \(read\)\.$/m,
         );
-        expect(notes).toContain("policies of iamsa/bot would not be ready: PolicyNotGranted");
+        expect(notes).toContain("iampb/bot would not be ready and would report PolicyNotGranted");
+        expect(notes).not.toContain("iampb/other");
         expect(code).toBe(1);
         await files.apply([namespace("other")]);
         const { tpn = "" } = (await world.get("ServiceAccount", "bot")).status ?? {};

@@ -195,26 +195,19 @@ async function checkReadiness(
   notes: string,
 ) {
   const obstacles = new Map(
-    [...notes.matchAll(/^(.+) would not be ready: (\w+): /gm)].map(([, title, reason]) => [
-      title,
-      reason,
-    ]),
+    [...notes.matchAll(/^(.+) would not be ready and would report (\w+): /gm)].map(
+      ([, title, reason]) => [title, reason],
+    ),
   );
   for (const { kind, metadata } of set) {
     if (kind === "Secret") continue;
     const stored = await scene.world.get(kind as KindName, metadata.name);
     const ready = findCondition(stored.status?.conditions, "Ready");
-    const title = titleOf(kind, metadata.name, stored.spec);
+    const title = toText({ kind: kind as KindName, name: metadata.name });
     expect(`${title} ${ready?.status === "True" ? undefined : ready?.reason}`).toBe(
       `${title} ${obstacles.get(title)}`,
     );
   }
-}
-
-function titleOf(kind: string, name: string, spec: unknown): string {
-  const { serviceAccountRef } = spec as { readonly serviceAccountRef?: { readonly name: string } };
-  if (kind === "PolicyBinding") return `policies of iamsa/${serviceAccountRef?.name}`;
-  return toText({ kind: kind as KindName, name });
 }
 
 const OBSERVED = [

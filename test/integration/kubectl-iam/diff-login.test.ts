@@ -59,7 +59,7 @@ test.each([
   const login = stringData === undefined ? [] : [secret(`${name}-login`, { stringData })];
   const set = [...login, await connection(name)];
   const { code, output, notes } = await files.diff(set);
-  expect(notes).toContain(`iamconn/${name} would not be ready: ${reason}: `);
+  expect(notes).toContain(`iamconn/${name} would not be ready and would report ${reason}: `);
   expect({ code, output }).toEqual({ code: 1, output: "" });
   await files.apply(set);
   await scene.world.condition("Connection", name, "Ready", "False", reason);
@@ -70,7 +70,7 @@ test("a connection that is suspended stays ready, and its users do not", async (
   const file = await connection("console", { suspend: true });
   const { code, notes } = await files.diff([file]);
   expect(notes).not.toContain("iamconn/console");
-  expect(notes).toContain("iamsa/ci-bot would not be ready: ConnectionSuspended: ");
+  expect(notes).toContain("iamsa/ci-bot would not be ready and would report ConnectionSuspended: ");
   expect(code).toBe(1);
   await files.apply([file]);
   await world.condition("ServiceAccount", "ci-bot", "Ready", "False", "ConnectionSuspended");
@@ -83,8 +83,8 @@ test("a login that the console refuses leaves the users of its connection waitin
   const { world } = scene;
   const wrong = secret("console-login", { stringData: { password: "wrong" } });
   const { code, output, notes } = await files.diff([wrong]);
-  expect(notes).toContain("iamconn/console would not be ready: LoginFailed: ");
-  expect(notes).toContain("iamsa/ci-bot would not be ready: ConnectionNotReady: ");
+  expect(notes).toContain("iamconn/console would not be ready and would report LoginFailed: ");
+  expect(notes).toContain("iamsa/ci-bot would not be ready and would report ConnectionNotReady: ");
   expect({ code, output }).toEqual({ code: 1, output: "" });
   await files.apply([wrong]);
   await world.reconcile("Connection", "console", "wrong");

@@ -34,7 +34,7 @@ async function diff(objects: readonly object[], args = ""): Promise<Ended> {
 test("a ServiceAccount without a spec is valid", async () => {
   const { code, notes } = await diff([object("ServiceAccount", "bare")]);
   // The namespace has no ClusterConnection named default.
-  expect(notes).toContain("iamsa/bare would not be ready: ConnectionNotFound: ");
+  expect(notes).toContain("iamsa/bare would not be ready and would report ConnectionNotFound: ");
   expect(code).toBe(1);
 });
 

@@ -125,7 +125,9 @@ describe("diff", () => {
     ]);
     const { code, notes } = await iam(`diff -f ${file}`);
     expect(code).toBe(1);
-    expect(notes).toContain("iamkey/stray would not be ready: ServiceAccountNotFound: ");
+    expect(notes).toContain(
+      "iamkey/stray would not be ready and would report ServiceAccountNotFound: ",
+    );
   });
 
   test("exits with status 4 if the result is unknown, as kubectl diff exits with more than 1", async () => {

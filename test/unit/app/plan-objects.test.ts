@@ -127,7 +127,7 @@ test("nothing is planned for an object that the operator only plans for", async 
     await plan([account, planOnly(read), deploy, planOnly(object("ApiKey", "one", ref))]),
   ).toEqual({
     calls: ["createServiceAccount team-bot"],
-    obstacles: [expect.stringMatching(/^PlanOnly: /), expect.stringMatching(/^PlanOnly: /)],
+    obstacles: Array(3).fill(expect.stringMatching(/^PlanOnly: /)),
   });
   expect(await plan([planOnly(account), deploy])).toEqual({
     calls: [],
