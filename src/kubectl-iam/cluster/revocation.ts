@@ -62,7 +62,7 @@ async function missingOf(
   const left = bound === "" ? "not confirmed yet" : `still bound: ${bound}`;
   // The operator unbinds the policies of the object's own account even if it is not ready.
   const isFinal = unseen === undefined && cause.isFinal === true && !ownsAccount(account);
-  return { text: `${left}; ${cause.text}`, isFinal };
+  return { ...cause, text: `${left}; ${cause.text}`, isFinal };
 }
 
 /** `undefined` until the operator has reported that access is to be revoked. */

@@ -18,10 +18,13 @@ const QUIET_MS = 3 * SECOND;
 /** The operator may be about to create a missing Lease. */
 const LEASE_EVERY_MS = 5 * SECOND;
 
-/** What is missing. `isFinal`: waiting does not help, so the command ends. */
+/** What is missing. */
 export interface Missing {
   readonly text: string;
+  /** Waiting does not help, so the command ends. */
   readonly isFinal?: boolean;
+  /** The report may be about the time before a change, so the command does not end because of it before this long. */
+  readonly patienceMs?: number;
 }
 
 /** Reports that the operator has not observed the generation of `before` yet. Pure. */
@@ -67,14 +70,13 @@ export async function waitForAll(
   objects: readonly AnyObject[],
   { findMissing, done }: Waiting,
 ): Promise<ExitCode> {
-  const { io, options } = invocation;
+  const { io } = invocation;
   const startedAt = io.clock.monotonic();
-  const deadline = startedAt + (options.timeout ?? DEFAULT_TIMEOUT);
   const watch = watchLeader(invocation, cluster);
   const codes: ExitCode[] = [];
   for (const object of objects)
     try {
-      const now = await waitFor(invocation, cluster, object, findMissing, deadline, watch);
+      const now = await waitFor(invocation, cluster, object, findMissing, startedAt, watch);
       codes.push(await done(now, object));
     } catch (error) {
       io.progress(undefined);
@@ -91,10 +93,11 @@ async function waitFor(
   { kube }: Cluster,
   object: AnyObject,
   findMissing: Waiting["findMissing"],
-  deadline: number,
+  begunAt: number,
   watchLease: (waitedMs: number) => Promise<void>,
 ): Promise<AnyObject> {
-  const { io } = invocation;
+  const { io, options } = invocation;
+  const { timeout = DEFAULT_TIMEOUT } = options;
   const { clock, interrupted } = io;
   const { name, namespace = "" } = object.metadata;
   const about = nameOf(object);
@@ -108,9 +111,10 @@ async function waitFor(
     const missing = await findMissing(now, object);
     io.progress(undefined);
     if (missing === undefined) return now;
-    const { text, isFinal } = missing;
-    if (isFinal) throw new Failure(`${about}: ${text}`);
-    if (clock.monotonic() > deadline) throw new Failure(`${about} was not done in time: ${text}`);
+    const { text, isFinal, patienceMs = 0 } = missing;
+    const elapsed = clock.monotonic() - begunAt;
+    if (isFinal && elapsed >= patienceMs) throw new Failure(`${about}: ${text}`);
+    if (elapsed > timeout) throw new Failure(`${about} was not done in time: ${text}`);
     const waited = clock.monotonic() - startedAt;
     await watchLease(waited);
     say(text, waited);

@@ -1,7 +1,9 @@
 /** Why the operator does not make progress with an object, as the objects themselves report it. Pure. */
 import { findCondition } from "../../api/conditions.ts";
+import { isConnectionKind } from "../../api/fields.ts";
 import { isPlanOnly } from "../../api/plan-only.ts";
 import { ownEntry } from "../../util/own-entry.ts";
+import { SECOND } from "../../util/time.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { type AnyObject, commandAbout, nameOf } from "./kinds.ts";
 import type { Missing } from "./wait.ts";
@@ -30,8 +32,23 @@ export function whyHeldByReport(chain: Chain): Missing | undefined {
   const isStalled = own.ready !== "True" && (own.isStalled || cause.isStalled);
   return {
     text: `${name}${cause.reason}: ${cause.message}`,
-    isFinal: isStalled && !PAUSES.has(cause.reason),
+    isFinal: isStalled && !PAUSES.has(cause.reason) && !isOutdated(cause, chain),
+    ...(isConnectionKind(cause.object.kind) ? { patienceMs: UNWATCHED_MS } : {}),
   };
+}
+
+/** The operator reads the Secrets and ConfigMaps of a connection that is not ready again within 15 seconds. */
+const UNWATCHED_MS = 20 * SECOND;
+
+/** Whether a report is about another object that reports no problem any more. */
+function isOutdated({ object, reason }: Report, chain: Chain): boolean {
+  const other = referredBy(reason, chain);
+  return other !== undefined && other !== object;
+}
+
+function referredBy(reason: string, chain: Chain): AnyObject | undefined {
+  const role = ownEntry(REFERS, reason);
+  return role && chain[role];
 }
 
 /** Whether the object reports that `spec.suspend` holds it up. */
@@ -100,8 +117,7 @@ export function causeElsewhere(
   chain: Chain,
   reason: string,
 ): { readonly object: AnyObject; readonly report?: Report } | undefined {
-  const role = ownEntry(REFERS, reason);
-  const object = role && chain[role];
+  const object = referredBy(reason, chain);
   if (object === undefined || object === chain.object) return undefined;
   const own = reportOf(object);
   if (own === undefined) return { object };
@@ -121,8 +137,7 @@ const REFERS: Readonly<Record<string, "account" | "connection">> = {
 
 /** The report at the end of the references from report to report. */
 function causeOf(report: Report, chain: Chain): Report {
-  const role = ownEntry(REFERS, report.reason);
-  const next = role && chain[role];
+  const next = referredBy(report.reason, chain);
   const isEnd = next === undefined || next === report.object || report.object === chain.connection;
   const said = isEnd ? undefined : reportOf(next);
   return said === undefined ? report : causeOf(said, chain);

@@ -96,7 +96,6 @@ async function report(
   const restored = steps.filter(
     ({ kind, object }) => kind !== "LeaveOut" && isCustomResource(object),
   );
-  const startedAt = io.clock.monotonic();
   const code = await waitForAll(
     invocation,
     cluster,
@@ -104,8 +103,7 @@ async function report(
     {
       findMissing: async (object) => {
         if (readinessOf(object).ready === "True") return undefined;
-        const { text, isFinal = false } = await causeOfDelay(cluster, object);
-        return { text, isFinal: isFinal && io.clock.monotonic() - startedAt > PATIENCE_MS };
+        return { patienceMs: PATIENCE_MS, ...(await causeOfDelay(cluster, object)) };
       },
       done: () => exitCode.ok,
     },

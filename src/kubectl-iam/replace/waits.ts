@@ -31,12 +31,10 @@ export async function deliveryMissing(
   if (isElsewhere(apiKey, successor)) return elsewhere(apiKey, successor);
   if (current?.serviceAccount === successor) return undefined;
   const unseen = unobserved(apiKey, apiKey);
-  const { text, isFinal } = unseen ?? (await causeOfDelay(cluster, apiKey as AnyObject));
+  const missing = unseen ?? (await causeOfDelay(cluster, apiKey as AnyObject));
+  const { text } = missing;
   const hint = text.startsWith("WaitingForWindow") ? " (--now does not wait for a window)" : "";
-  return {
-    text: `no key of ${successor} is delivered yet${hint}: ${text}`,
-    isFinal: isFinal ?? false,
-  };
+  return { ...missing, text: `no key of ${successor} is delivered yet${hint}: ${text}` };
 }
 
 interface Overlap {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
 import { type Secret, secretType } from "../../../src/kube/resource-types.ts";
 import { toMicroTime } from "../../../src/util/time.ts";
+import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
 import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
 import type { Ended } from "../../unit/kubectl-iam/support/plugin.ts";
 import { CI_BOT_POLICIES, openScene, type Scene } from "./support/scene.ts";
@@ -57,6 +58,22 @@ describe("with the console down", () => {
     await world.ready("ServiceAccount", "ci-bot");
     await world.ready("ApiKey", "ci-bot-key");
   });
+});
+
+test("wait gives the operator time to try a corrected Secret, and ends if that is wrong too", async () => {
+  await world.writeSecret("other-login", { ...DEFAULT_CREDENTIALS, password: "wrong" });
+  const { spec } = await world.get("Connection", "console");
+  const credentials = { login: { secretRef: { name: "other-login" } } };
+  await world.apply("Connection", "other", { ...spec, credentials });
+  await world.serviceAccount("other", { connectionRef: { kind: "Connection", name: "other" } });
+  await world.condition("Connection", "other", "Ready", "False", "LoginFailed");
+  await world.condition("ServiceAccount", "other", "Ready", "False", "ConnectionNotReady");
+  expect(await iam("wait iamsa/other")).toMatchObject({
+    code: 3,
+    notes: expect.stringMatching(/error: iamsa\/other: iamconn\/other is not ready: LoginFailed: /),
+  });
+  await world.writeSecret("other-login", { ...DEFAULT_CREDENTIALS });
+  expect(await iam("wait iamsa/other")).toMatchObject({ code: 0 });
 });
 
 test("reconcile names the cause of the delay, and exits by itself", async () => {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
 import { whyHeld, whyHeldByReport } from "../../../src/kubectl-iam/cluster/why-held.ts";
+import { SECOND } from "../../../src/util/time.ts";
 
 type Report = readonly [status: string, reason: string, state?: "Stalled" | "Reconciling"];
 
@@ -41,7 +42,7 @@ test.each([
   expect(whyHeld(chain as never)).toBeUndefined();
 });
 
-test.each<[string, Parameters<typeof whyHeld>[0], string, boolean]>([
+test.each<[string, Parameters<typeof whyHeld>[0], string, boolean, number?]>([
   [
     "a reported suspension",
     { object: key(["True", "Suspended"], suspended) },
@@ -79,6 +80,16 @@ test.each<[string, Parameters<typeof whyHeld>[0], string, boolean]>([
     },
     "iamconn/n is not ready: LoginFailed: Of Connection.",
     true,
+    20 * SECOND,
+  ],
+  [
+    "what it reports of an account that is ready by now",
+    {
+      object: key(["False", "ServiceAccountNotReady", "Stalled"]),
+      account: account(["True", "Created"]),
+    },
+    "ServiceAccountNotReady: Of ApiKey.",
+    false,
   ],
   [
     "an account that it waits for, of a key in use",
@@ -105,8 +116,8 @@ test.each<[string, Parameters<typeof whyHeld>[0], string, boolean]>([
     "ServiceAccountNotReady: Of ApiKey.",
     false,
   ],
-])("%s is named", (_, chain, text, isFinal) => {
-  expect(whyHeld(chain)).toEqual({ text, isFinal });
+])("%s is named", (_, chain, text, isFinal, patienceMs) => {
+  expect(whyHeld(chain)).toEqual({ text, isFinal, ...(patienceMs && { patienceMs }) });
 });
 
 test("a pause does not end a wait for a revocation", () => {
