@@ -1,5 +1,6 @@
-/** What `kubectl iam status` advises is done, on a real API server, and the object becomes ready. */
+/** What `kubectl iam status` and `doctor` advise is done, on a real API server, and the object becomes ready. */
 import { expect, inject, test } from "vitest";
+import { secretType } from "../../../src/kube/resource-types.ts";
 import { MINUTE } from "../../../src/util/time.ts";
 import { SEEDED } from "../../../tools/iam-server/seed.ts";
 import { inWorld } from "../../real-world/in-world.ts";
@@ -14,11 +15,15 @@ import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
 
 runAlone();
 
-async function nextOf(world: World, object: string): Promise<string> {
-  const words = ["status", object, "-n", world.namespace];
+async function run(world: World, command: string, object: string): Promise<string> {
+  const words = [command, object, "-n", world.namespace];
   const ended = await runInProcess([...words, "--kubeconfig", inject("controlPlane").kubeconfig]);
   world.logs.push(ended.output, ended.notes);
-  return /^Next +(.*)$/m.exec(ended.output)?.[1] ?? "";
+  return ended.output;
+}
+
+async function nextOf(world: World, object: string): Promise<string> {
+  return /^Next +(.*)$/m.exec(await run(world, "status", object))?.[1] ?? "";
 }
 
 const grantOf = ({ namespace }: World) => ({
@@ -84,4 +89,30 @@ test(
     }),
   ),
   2 * MINUTE,
+);
+
+test(
+  "the Secret of another owner is not repaired, but replaced as its ApiKey reports",
+  inWorld({}, async (world) => {
+    await world.serviceAccount("ci");
+    await world.writeSecret("taken", { keyId: "sak_other", secret: "other" });
+    await world.apiKey("taken");
+    await world.condition("ApiKey", "taken", "Ready", "False", "SecretConflict");
+    const found = await run(world, "doctor", "taken");
+    expect(found).toMatch(/^failed +secret\/taken +it holds key sak_other, /m);
+    expect(found).toContain(await world.message("ApiKey", "taken"));
+    expect(found).not.toContain("The operator repairs it");
+    expect(found).toContain("kubectl label secret");
+    const label = { "iam-operator.io/api-key": "taken" };
+    await world.kube.mergePatch(
+      secretType,
+      { namespace: world.namespace, name: "taken" },
+      { metadata: { labels: label } },
+    );
+    await world.patch("ApiKey", "taken", { spec: { secret: { onExisting: "Adopt" } } });
+    await world.ready("ApiKey", "taken");
+    expect(await run(world, "doctor", "taken")).toMatch(/^ok +secret\/taken /m);
+    expect(await world.holdsLivePair("taken")).toBe(true);
+  }),
+  MINUTE,
 );
