@@ -83,11 +83,11 @@ class HypotheticalObjects implements KubeReader {
     this.#reader = reader;
   }
 
-  /** Returns the object as the API server would return it. */
+  /** Returns the object as the API server would return it. Of new objects, the first that is put is the oldest. */
   put(type: ResourceType, wanted: KubeObject): KubeObject {
     const key = keyOf(wanted);
     this.#version += 1n;
-    const { uid = `new:${keyText(key)}` } = wanted.metadata;
+    const { uid = `new:${this.#version}` } = wanted.metadata;
     const metadata = { ...wanted.metadata, uid, resourceVersion: String(this.#version) };
     const object = asRead(type, { ...wanted, metadata });
     this.#objects.set(idOf(type, key), { type, object });
@@ -135,8 +135,9 @@ async function merged(
 ): Promise<KubeObject> {
   const stored: Partial<GivenObject> | undefined = await reader.get(type, keyOf(object));
   const { metadata, ...rest } = object;
+  const { uid: _, ...given } = metadata;
   const made = { generation: 1, creationTimestamp: toIso8601(clock.now()) };
-  if (stored?.metadata === undefined) return { ...rest, metadata: { ...made, ...metadata } };
+  if (stored?.metadata === undefined) return { ...rest, metadata: { ...given, ...made } };
   const isSame = isDeepStrictEqual(stored.spec, object.spec);
   const generation = (stored.metadata.generation ?? 0) + (isSame ? 0 : 1);
   const { labels, annotations } = metadata;

@@ -54,6 +54,7 @@ async function compare(
 ): Promise<ExitCode> {
   const { io, options } = invocation;
   const given = files.map((object) => placed(object, cluster.namespace));
+  refuseTwins(given);
   const own = given.filter(isCustomResource);
   const verdicts = await Promise.all(own.map((object) => judge(cluster.kube, object, given)));
   const accepted = verdicts.flatMap((each) => (each.kind === "Accepted" ? each : []));
@@ -101,6 +102,13 @@ async function compare(
   if (refused.length > 0) return exitCode.failed;
   if (isUnknown) return exitCode.unknown;
   return rows.length + held.length > 0 ? exitCode.found : exitCode.ok;
+}
+
+/** `kubectl apply` would apply one after the other, which one plan cannot show. Throws UsageError. */
+function refuseTwins(given: readonly FileObject[]): void {
+  const ids = given.map((each) => `${each.apiVersion} ${each.kind} ${keyText(keyOf(each))}`);
+  const twin = ids.find((id, index) => ids.indexOf(id) < index);
+  if (twin !== undefined) throw new UsageError(`the files hold an object twice: ${twin}`);
 }
 
 async function plansOf(

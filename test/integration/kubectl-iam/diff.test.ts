@@ -54,6 +54,14 @@ test("a ServiceAccount of Kubernetes is not one of the operator", async () => {
   });
 });
 
+test("an object that is given twice is an error", async () => {
+  const twins = [object("ApiKey", "k", ref), object("ApiKey", "k", { ...ref, suspend: true })];
+  expect(await diff(twins)).toMatchObject({
+    code: 2,
+    notes: expect.stringMatching(/hold an object twice: \S+\/v1alpha1 ApiKey \S+\/k$/m),
+  });
+});
+
 test.each([
   [object("APIKey", "k", ref), /APIKey k of .* is not served; write \S+\/v1alpha1 ApiKey/],
   [

@@ -137,3 +137,16 @@ test("nothing is planned for an object that the operator only plans for", async 
     ],
   });
 });
+
+test("of two new ApiKeys with the same Secret, the first of the files gets a key", async () => {
+  const names = ["z", "a", "m"];
+  const shared = names.map((name, index) => {
+    const key = object("ApiKey", name, { ...ref, secret: { name: "shared" } });
+    // A dry run returns a random uid.
+    return { ...key, metadata: { ...key.metadata, uid: String(9 - index) } };
+  });
+  expect(await plan([object("ServiceAccount", "bot", {}), ...shared])).toEqual({
+    calls: ["createServiceAccount team-bot", "issueKey new:team-bot", "writeSecret team/shared"],
+    obstacles: Array(2).fill(expect.stringMatching(/^SecretConflict: .* belongs to ApiKey z:/)),
+  });
+});
