@@ -42,7 +42,7 @@ export const RULES: readonly Rule[] = [
   {
     // `kubectl iam status` shows the instructions of a message alone.
     pattern:
-      /(?:^.|[.!?] )(Activate|Add|Choose|Correct|Delete|Leave|Remove|Restart|Revoke|Set|Use) (it|them|one of them)\b/,
+      /(?:^.|[.!?] )(Activate|Add|Ask|Choose|Correct|Create|Delete|Find|Leave|Remove|Restart|Revoke|Set|Use) (it|them|these|those|one of them)\b/,
     instead: "the noun, since an instruction is shown without the sentence before it",
     kinds: ["message"],
   },

@@ -11,6 +11,7 @@ test.each([
   ["a comment over two lines", "/**\n * Logs in at the\n * console.\n */", /"at the console"/],
   ["capitals", 'const a = "Nobody can tell.";', /"Nobody"/],
   ["what", 'const a = "Keys: k. Delete them first.";', /"\. Delete them": write the noun/],
+  ["these", 'const a = "Keys: k. Delete these keys.";', /"\. Delete these": write the noun/],
   ["which", "const a = `Remove it from ${b}.`;", /"`Remove it": write the noun/],
 ])("%s is found", (_, source, complaint) => {
   expect(judge(source)).toEqual([expect.stringMatching(complaint)]);
@@ -20,7 +21,7 @@ test.each([
   ["is no longer", 'const a = "the key is no longer listed";'],
   ["a name", 'const a: Identity = "nobody";'],
   ["code in a template", "const a = `${rights.length} permissions are granted`;"],
-  ["an instruction that names its object", 'const a = "Keys: k. Delete these keys.";'],
+  ["an instruction that names its object", 'const a = "There are keys. Delete the key k.";'],
   ["an identifier", "const nobody = whoever(shall);"],
 ])("%s is not", (_, source) => {
   expect(judge(source)).toEqual([]);

@@ -84,7 +84,10 @@ async function checkOperatorPermissions(
   const user = options.operatorUser ?? (await findOperatorUser(cluster, home));
   if (user === undefined)
     return [
-      unknown(check, `no Deployment of it is seen in ${home}: name its user by --operator-user`),
+      unknown(
+        check,
+        `no Deployment of the operator is seen in ${home}: name the operator's user by --operator-user`,
+      ),
     ];
   await using operator = await openCluster(io, { ...options, as: user });
   return [

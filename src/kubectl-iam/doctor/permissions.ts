@@ -96,7 +96,7 @@ export async function checkPermissions(
     return failed(
       check,
       `${missing.length} of ${permissions.length} permissions are missing in ${where}`,
-      `Add these rules to its Role or ClusterRole:\n${missingRules(missing)}`,
+      `Add to a Role or ClusterRole of the user:\n${missingRules(missing)}`,
     );
   } catch (error) {
     if (isKubeError(error, "Forbidden"))

@@ -90,7 +90,7 @@ function deleteUsers(object: AnyObject, world: World): string {
     return isHere ? nameOf(user) : `${nameOf(user)} in ${namespace}`;
   });
   return users.length === 0
-    ? "Delete the objects that the message names: they still use it."
+    ? `${readinessOf(object).message} Delete the objects that the message names.`
     : `Delete ${users.join(", ")}: ${users.length === 1 ? "it still uses" : "they still use"} this object.`;
 }
 
@@ -130,15 +130,21 @@ function adviceElsewhere(reason: string, object: AnyObject, world: World): strin
   if (report === undefined)
     return `Wait: ${nameOf(other)} is ready, and the operator continues by itself.`;
   const advice = reportsSuspension(other) ? resume(other) : adviceOnItself(report, other, world);
-  return `${nameOf(other)} reports ${report.reason}. ${advice}`;
+  return `${nameOf(other)} reports ${report.reason}. ${advice.replaceAll(ITSELF, nameOf(other))}`;
 }
+
+/** How the message of an object names the object. */
+const ITSELF = /\bthis (object|ServiceAccount)\b/g;
 
 function adviceOnItself(
   { reason, message }: Pick<Condition, "reason" | "message">,
   object: AnyObject,
   world: World,
 ): string {
-  const advice = withNames(adviceIn(message) ?? helpFor(object, reason, world), object, world);
+  const help = adviceIn(message) ?? helpFor(object, reason, world);
+  // Some help refers to the message, which a list of objects does not show.
+  const text = /\bthe message\b/.test(help) ? `${message} ${help}`.trim() : help;
+  const advice = withNames(text, object, world);
   return reason === "SecretConflict"
     ? `${advice} The operator notices a change of the Secret within six minutes, or now with ${commandAbout("reconcile", object)}.`
     : advice;

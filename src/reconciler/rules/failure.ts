@@ -65,8 +65,9 @@ export function withRequestId(text: string, { requestId }: Pick<IamError, "reque
     : `${text} (requestId ${requestId})`;
 }
 
-function adviceOn({ code, login }: IamError): string {
-  if (login === "Accepted") return " The console rejects only this call; ask its administrator.";
+function adviceOn({ code, login, operation }: IamError): string {
+  if (login === "Accepted")
+    return ` The console accepts the login. Ask the console's administrator why ${operation} is rejected.`;
   if (login === "Unknown") return " The call is tried again.";
   return advice[code] === undefined ? "" : ` ${advice[code]}`;
 }

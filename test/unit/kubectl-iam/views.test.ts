@@ -561,6 +561,10 @@ describe("the next step", () => {
     expect(next(notReady)).toMatch(
       /^iamsa\/ci-bot reports ConnectionNotReady\. .* iam status iamcconn\/default/,
     );
+    const gone = "It is lost. Delete this ServiceAccount and create it again.";
+    expect(next(account("ServiceAccountGone", gone))).toBe(
+      "iamsa/ci-bot reports ServiceAccountGone. Delete iamsa/ci-bot and create it again.",
+    );
     expect(next(account("Created", ""))).toBe(
       "Wait: iamsa/ci-bot is ready, and the operator continues by itself.",
     );
@@ -683,6 +687,14 @@ describe("the next step", () => {
     const apiKeys = [user("a"), user("b")] as unknown as World["apiKeys"];
     expect(nextStep(account, { ...empty, apiKeys }, now).text).toBe(
       "Delete iamkey/a, iamkey/b: they still use this object.",
+    );
+  });
+
+  test("has the message to which its advice refers", () => {
+    const message = "Entry ca.crt is not PEM.";
+    const conditions = [{ ...ready("False", "CertificateInvalid"), message }];
+    expect(nextStep(object(conditions, { kind: "Connection" }), empty, now).text).toMatch(
+      /^Entry ca\.crt is not PEM\. Correct the entry that the message names/,
     );
   });
 

@@ -123,7 +123,7 @@ function missing({ account, spec }: AccountSnapshot): JudgedAnswer {
     const message = `The console does not have service account ${spec.saId}. Delete this object and create it again with the correct spec.saId.`;
     return { ownership: "NotFound", finding: stalled("ServiceAccountNotFound", message) };
   }
-  const message = `The console no longer has service account ${account.saId}. The operator does not create it again: its keys and policies are lost. Use kubectl iam replace-account to move its ApiKeys and policies to a new account, or delete its ApiKeys, its PolicyBindings and this object, and create them again.`;
+  const message = `The console no longer has service account ${account.saId}. The operator does not create it again: its keys and policies are lost. Use kubectl iam replace-account to move the ApiKeys and policies to a new account, or delete the ApiKeys and PolicyBindings of the account and this object, and create them again.`;
   return { ownership: "Gone", finding: stalled("ServiceAccountGone", message) };
 }
 

@@ -44,12 +44,13 @@ export function auditConditions(
     ),
     MAX_NAMED,
   );
-  const message = `The console lists ${count} valid ${count === 1 ? "key" : "keys"} that no ApiKey names: ${ids}.`;
+  const found = `The console lists ${count} valid ${count === 1 ? "key" : "keys"} that no ApiKey names`;
   if (snapshot.spec.unmanagedKeys === "Expect")
-    return [{ type, status: "True", reason: "UnmanagedKeysExpected", message }];
-  const advice =
-    "Delete these unmanaged keys in the console, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.";
-  return [{ type, status: "False", reason: "UnmanagedKeys", message: `${message} ${advice}` }];
+    return [
+      { type, status: "True", reason: "UnmanagedKeysExpected", message: `${found}: ${ids}.` },
+    ];
+  const advice = `Delete in the console ${ids}, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.`;
+  return [{ type, status: "False", reason: "UnmanagedKeys", message: `${found}. ${advice}` }];
 }
 
 /** One event for each new key. An ApiKey that lists the key as orphaned reports the key itself. */

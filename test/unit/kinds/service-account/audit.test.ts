@@ -255,7 +255,9 @@ test("a key's cluster is named as far as its description shows", () => {
   const audit = auditKeys(world, NOW);
   expect(audit?.unmanagedKeys).toMatchObject([{ cluster: "green" }]);
   expect(auditConditions(world, audit)[0]).toMatchObject({
-    message: expect.stringContaining("sak_1 (its description names cluster green)."),
+    message: expect.stringContaining(
+      "Delete in the console sak_1 (its description names cluster green), or ",
+    ),
   });
   expect(auditEvents(world, audit)[0]?.event.note).toContain(
     "no ApiKey names. Its description names cluster green.",
@@ -323,7 +325,7 @@ describe("the report", () => {
   test("the condition says what to do", () => {
     const { condition } = reportOf({ list: ["sak_1", "sak_2"] });
     expect(condition && "message" in condition && condition.message).toBe(
-      "The console lists 2 valid keys that no ApiKey names: sak_1, sak_2. Delete these unmanaged keys in the console, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.",
+      "The console lists 2 valid keys that no ApiKey names. Delete in the console sak_1, sak_2, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.",
     );
   });
 });
