@@ -1,4 +1,4 @@
-/** The valid keys of an account, and where each key is stored. Pure. */
+/** The valid keys of an account, where each key is stored, and which keys no ApiKey names. Pure. */
 import type { ApiKey } from "../../api/api-key.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 
@@ -21,11 +21,29 @@ export function liveKeysOf(
   apiKeys: readonly ApiKey[],
 ): readonly LiveKey[] {
   const known = apiKeys.flatMap((apiKey) => keysOf(apiKey, account.metadata.name));
-  const seen = new Set(known.map(({ keyId }) => keyId));
-  const unmanaged = (account.status?.liveKeyIds ?? [])
-    .filter((keyId) => !seen.has(keyId))
-    .map((keyId) => ({ keyId, where: "unmanaged: in no ApiKey's status", isManaged: false }));
+  const unmanaged = unnamedKeyIds(account, apiKeys).map((keyId) => ({
+    keyId,
+    where: "unmanaged: in no ApiKey's status",
+    isManaged: false,
+  }));
   return [...known, ...unmanaged];
+}
+
+/** The keys in the console's last list of the account that no ApiKey of its namespace names. */
+export function unnamedKeyIds(
+  { metadata, status }: Pick<ServiceAccount, "metadata" | "status">,
+  apiKeys: readonly ApiKey[],
+): readonly string[] {
+  const named = apiKeys
+    .filter((apiKey) => apiKey.metadata.namespace === metadata.namespace)
+    .flatMap(keyIdsOf);
+  const known = new Set([...named, ...(status?.expiredKeyIds ?? [])]);
+  return (status?.liveKeyIds ?? []).filter((keyId) => !known.has(keyId));
+}
+
+function keyIdsOf({ status }: ApiKey): readonly string[] {
+  const { current, pending, superseded = [], orphaned = [] } = status ?? {};
+  return [current, pending, ...superseded, ...orphaned].flatMap((key) => key?.keyId ?? []);
 }
 
 const MOST_LINES = 10;

@@ -8,6 +8,7 @@ import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { commandAbout, nameOf } from "../cluster/kinds.ts";
 import { noteLeader } from "../cluster/leader.ts";
+import { unnamedKeyIds } from "../cluster/live-keys.ts";
 import { noteUnreadable, readWorld } from "../cluster/read.ts";
 import { isStructured, printTable } from "../view/output.ts";
 import type { Column } from "../view/table.ts";
@@ -173,27 +174,19 @@ function orphanedAccounts(account: ServiceAccount): readonly Orphan[] {
 function unconfirmed(account: ServiceAccount, apiKeys: readonly ApiKey[]): readonly Orphan[] {
   const { metadata, spec, status } = account;
   if (spec?.unmanagedKeys === "Expect") return [];
-  const audited = (status?.unmanagedKeys ?? []).map(({ keyId }) => keyId);
+  const audited = new Set(status?.unmanagedKeys?.map(({ keyId }) => keyId));
   // A longer list of unmanaged keys is cut.
-  if (audited.length < (status?.unmanagedKeyCount ?? 0)) return [];
-  const { namespace } = metadata;
-  const named = apiKeys.filter((each) => each.metadata.namespace === namespace).flatMap(keyIdsOf);
-  const known = new Set([...audited, ...named, ...(status?.expiredKeyIds ?? [])]);
-  return (status?.liveKeyIds ?? [])
-    .filter((keyId) => !known.has(keyId))
+  if (audited.size < (status?.unmanagedKeyCount ?? 0)) return [];
+  return unnamedKeyIds(account, apiKeys)
+    .filter((keyId) => !audited.has(keyId))
     .map((keyId) => ({
-      namespace,
+      namespace: metadata.namespace,
       object: nameOf(account),
       keyId,
       kind: "Unconfirmed",
       observedTime: status?.lastKeyListTime,
       expirationTime: undefined,
     }));
-}
-
-function keyIdsOf({ status }: ApiKey): readonly string[] {
-  const { current, pending, superseded = [], orphaned = [] } = status ?? {};
-  return [current, pending, ...superseded, ...orphaned].flatMap((key) => key?.keyId ?? []);
 }
 
 /** Pure. Accounts whose keys the operator has not compared with a list of the console, and why. */

@@ -146,13 +146,17 @@ test("a long list of keys is cut", () => {
 });
 
 test("the keys of an account are those that ApiKeys have of it, and unmanaged keys", () => {
-  const account = { metadata: { name: "ci" }, status: { liveKeyIds: ["k1", "k2", "k9"] } };
+  const status = { liveKeyIds: ["k1", "k2", "k8", "k7", "k9"], expiredKeyIds: ["k7"] };
+  const account = { metadata: { name: "ci" }, status };
   const moved = {
     metadata: { name: "moved" },
     spec: { serviceAccountRef: { name: "ci-2" } },
     status: {
       current: { keyId: "k3", serviceAccount: "ci-2" },
-      superseded: [{ keyId: "k1", serviceAccount: "ci", state: "Live" }],
+      superseded: [
+        { keyId: "k1", serviceAccount: "ci", state: "Live" },
+        { keyId: "k8", serviceAccount: "ci", state: "Expired" },
+      ],
     },
   };
   const old = {
