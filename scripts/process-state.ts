@@ -38,9 +38,6 @@ export const processState: Readonly<Record<string, string>> = {
     "two times for each connection that exists and is used",
   "kinds/service-account/marked-accounts.ts MarkedAccounts.#listed":
     "names of stored ServiceAccounts of the connection",
-  "kinds/api-key/attempts.ts AttemptRegistry.#open": "an attempt for each stored ApiKey",
-  "kinds/api-key/attempts.ts AttemptRegistry.#explaining": "an attempt for each account in use",
-  "kinds/api-key/waiting-line.ts WaitingLine.#waiting": "uids of stored ApiKeys, by account",
   "app/watched-secrets.ts WatchedSecrets.#ownWrites": "a version for each stored Secret",
   "kube/store/store-scope.ts StoreScope.#marks": "own writes that no watch has shown yet",
   "observability/series-gauge.ts SeriesGauge.#series": "a series for each stored object",
@@ -60,8 +57,6 @@ export const processState: Readonly<Record<string, string>> = {
   "kinds/api-key/namespace-issues.ts NamespaceIssues.#batches": "MOST_COUNTED namespaces",
   "kinds/api-key/deleted-issues.ts DeletedIssues.#issues":
     "a count for each hour of a day and namespace",
-  "kinds/api-key/attempts.ts AttemptRegistry.#explained": "MAX_EXPLAINED; the oldest goes",
-  "kinds/api-key/attempts.ts AttemptRegistry.#surplus": "MAX_EXPLAINED; the oldest goes",
   "runtime/slow-groups.ts SlowGroups.#slow": "MAX_KEPT; the oldest goes",
   "util/first-names.ts FirstNames.#names": "100 namespaces, or pairs of kind and namespace",
 

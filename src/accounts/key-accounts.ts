@@ -17,12 +17,6 @@ export function accountIndex(apiKey: Stored): readonly string[] {
   return accountKeysOf(apiKey).map(keyText);
 }
 
-/** The index `openAttempt`. */
-export function openAttemptIndex(apiKey: Stored): readonly string[] {
-  const { attempt } = apiKey.status ?? {};
-  return attempt === undefined ? [] : inNamespaceOf(apiKey, [attemptAccount(apiKey)]).map(keyText);
-}
-
 /** Name of the ServiceAccount that the open attempt issues for. */
 export function attemptAccount(apiKey: Stored): string | undefined {
   return apiKey.status?.attempt?.serviceAccount ?? specAccount(apiKey);

@@ -370,6 +370,10 @@ const status = z.object({
         description:
           "The account's keys before the attempt; absent if the console does not list keys.",
       }),
+      settled: z.literal(true).optional().meta({
+        description:
+          "True once the call is over and no Secret holds its key: the ServiceAccount then finds out what it has issued.",
+      }),
       ...keyAccount,
     })
     .optional()

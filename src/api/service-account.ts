@@ -75,6 +75,10 @@ const spec = z.object({
 const ownerships = ["Owned", "NotOwned", "Claimed", "Gone", "NotFound"] as const;
 export type Ownership = (typeof ownerships)[number];
 
+export const MAX_EXPLAINED_ATTEMPTS = 100;
+/** Further keys of one attempt are unmanaged. */
+export const MAX_KEYS_OF_ATTEMPT = 100;
+
 /** Who answers for a policy that is bound to an account. */
 const policyStates = ["Declared", "Foreign", "Abandoned", "Unrevoked"] as const;
 export type PolicyState = (typeof policyStates)[number];
@@ -180,6 +184,24 @@ const status = z.object({
     .meta({
       description:
         "Additional accounts in the console, created for this object by a call that took effect late or twice, as far as the evidence shows. The operator never uses them.",
+    }),
+  explainedAttempts: atomic(
+    z.object({
+      id: z.string().max(64).meta({ description: "The attempt of an ApiKey." }),
+      keyIds: atomic(z.string().max(256), MAX_KEYS_OF_ATTEMPT).optional().meta({
+        description:
+          "The keys that it issued; empty if it issued none. Absent if the console's lists do not show it.",
+      }),
+      missingKeyId: z.string().max(256).optional().meta({
+        description: "A key in use that these lists lack, so that they prove nothing.",
+      }),
+    }),
+    MAX_EXPLAINED_ATTEMPTS,
+  )
+    .optional()
+    .meta({
+      description:
+        "Internal. What attempts to issue a key whose response was lost have issued, until their ApiKeys list it.",
     }),
   expiredKeyIds: atomic(z.string().max(256), 10_000).optional().meta({
     description: "Internal. Expired keys of ApiKeys that the console still lists.",

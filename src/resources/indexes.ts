@@ -2,8 +2,6 @@
 export const indexes = {
   /** PolicyBinding → `namespace/name` of its ServiceAccount; ApiKey → of those that its spec names and its keys belong to. */
   serviceAccount: "serviceAccount",
-  /** ApiKey with an open attempt → `namespace/name` of the ServiceAccount that it issues for. */
-  openAttempt: "openAttempt",
   /** ApiKey whose Secret has a different name than the ApiKey → `namespace/name` of the Secret. */
   secretName: "secretName",
   /** ServiceAccount, ResourceQuotaExport → connectionKey of their connection. */

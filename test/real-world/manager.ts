@@ -18,7 +18,7 @@ import { until } from "./until.ts";
 /** So short that a test can wait for every one of them. */
 const quickTiming: Timing = {
   recoverySettleMs: 300,
-  recoveryGapMs: 100,
+  explanationCheckMs: 300,
   verifyRetryMs: 150,
   verifyPatienceMs: 1_000,
   verifySlowRetryMs: 300,

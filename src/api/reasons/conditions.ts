@@ -139,7 +139,6 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
         "Recovering",
         "Verifying",
         "KeyRefused",
-        "WaitingForPeer",
         "PermissionsMissing",
         "WaitingForWindow",
       ],

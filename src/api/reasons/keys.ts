@@ -36,11 +36,6 @@ export const ofKeys = {
     meaning: "The ServiceAccount of the key is not ready, or is being deleted.",
     fix: "Check the ServiceAccount's Ready condition: `kubectl iam status iamsa/NAME`. A key in the Secret stays, and works unless the console reports the account as deleted or not active.",
   },
-  WaitingForPeer: {
-    meaning:
-      "The issuance for another ApiKey of the account was interrupted. Until it is known whether that key exists, no key is issued for the account.",
-    fix: "Wait, usually about 20 seconds. An attempt whose result stays unknown holds up other ApiKeys for at most an hour.",
-  },
   SecretConflict: {
     meaning:
       "The Secret, or the Secret `NAME-next`, belongs to another owner or another ApiKey. The operator does not change it, and issues no key. A Secret that two ApiKeys name belongs to the ApiKey that has a key, otherwise to the older one.",

@@ -78,8 +78,7 @@ export function createPlanners(
     },
     ApiKey: planner("ApiKey", caches.of(apiKeyType), {
       // A new controller for each ApiKey counts the keys that the plan issues for the others.
-      plan: (object, run) =>
-        createApiKeyReconciler(context, { enqueue: () => undefined }).plan(object, run),
+      plan: (object, run) => createApiKeyReconciler(context, {}).plan(object, run),
     }),
     ResourceQuotaExport: planner(
       "ResourceQuotaExport",

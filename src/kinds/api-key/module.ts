@@ -1,7 +1,6 @@
-import { accountIndex, openAttemptIndex } from "../../accounts/key-accounts.ts";
+import { accountIndex } from "../../accounts/key-accounts.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import type { ConsumersView } from "../../consumers/board.ts";
-import { parseKey } from "../../kube/resource.ts";
 import { defineModule } from "../../reconciler/kind-module.ts";
 import type { AccessParts } from "../../resources/access-watches.ts";
 import { indexes } from "../../resources/indexes.ts";
@@ -26,7 +25,6 @@ export const apiKeys = defineModule<ApiKey, ApiKeyParts>({
     indexes: {
       [indexes.serviceAccount]: accountIndex,
       [indexes.secretName]: secretNameIndex,
-      [indexes.openAttempt]: openAttemptIndex,
     },
   },
   watches: apiKeyWatches,
@@ -40,9 +38,8 @@ export const apiKeys = defineModule<ApiKey, ApiKeyParts>({
   // The operator that manages an account also manages the account's ApiKeys.
   shardKeyObject: (apiKey, caches) => accountOf(caches, apiKey) ?? apiKey,
   gauges: apiKeyGauges,
-  reconciler: (context, { timing, deletedIssues, consumers }, enqueue) => {
+  reconciler: (context, { timing, deletedIssues, consumers }) => {
     const controller = createApiKeyReconciler(context, {
-      enqueue: (key) => enqueue(parseKey(key)),
       timing,
       ...(deletedIssues === undefined ? {} : { deletedIssues }),
       consumers,

@@ -22,9 +22,9 @@ import { indexes } from "../../resources/indexes.ts";
 import { policyBindingType, serviceAccountType } from "../../resources/resource-types.ts";
 import { type AgreedTime, correctedTime, readTime } from "../../util/agreed-time.ts";
 import { type Instant, MINUTE, parseDuration, parseInstant } from "../../util/time.ts";
-import type { IssueCoordination } from "./attempts.ts";
+import { explanationOf, lateKeysOf } from "./account-records.ts";
+import type { IssueCoordination } from "./coordination.ts";
 import type { NamespaceIssues, NamespaceUsage } from "./namespace-issues.ts";
-import { lateKeysOf, unsettledPeerOf } from "./peers.ts";
 import { type KnownOfKey, listedSecrets, readSecret, secretKeyOf } from "./read-secret.ts";
 import { accountOf, isOfSpec, withKnownAccounts } from "./rules/accounts.ts";
 import { withCorrectedTimes } from "./rules/corrected-times.ts";
@@ -99,7 +99,7 @@ export async function observe(
     otherClaim: otherClaimOn(object, run.caches),
     held,
     lateKeys: lateKeysOf(object, run),
-    unsettledPeer: unsettledPeerOf(object, spec, run, coordination.attempts),
+    explanation: await explanationOf(object, run),
     consumers: { mode: consumers.mode, known: consumers.of(self.uid) },
     isPlanned: run.isPlan,
     secretsAreWatched: run.caches.secrets.isWatched,

@@ -13,7 +13,7 @@ import { apiKeyType } from "../../resources/resource-types.ts";
 import { hasOlderVersion } from "../../runtime/predicates.ts";
 import type { Reconcile } from "../../runtime/result.ts";
 import { toError } from "../../util/to-error.ts";
-import { AttemptRegistry, accountKeyOf, type IssueCoordination, ownerKeyOf } from "./attempts.ts";
+import type { IssueCoordination } from "./coordination.ts";
 import type { DeletedIssues } from "./deleted-issues.ts";
 import { deleteApiKey } from "./deletion.ts";
 import { apiKeyEffects } from "./effects/effects.ts";
@@ -30,7 +30,6 @@ import {
 } from "./rules/snapshot.ts";
 import { reconcileApiKey } from "./run.ts";
 import { defaultTiming, type Timing } from "./timing.ts";
-import { WaitingLine } from "./waiting-line.ts";
 
 export interface ApiKeyReconciler extends KindReconciler<ApiKeyKind> {
   /** Number of pairs that exist only in memory. The process must not exit while there are any. */
@@ -43,8 +42,6 @@ export interface ApiKeyReconciler extends KindReconciler<ApiKeyKind> {
 }
 
 interface ApiKeyOptions {
-  /** Called with the key of an object to reconcile now. */
-  readonly enqueue: (key: string) => void;
   readonly timing?: Partial<Timing>;
   /** Without a view, the controller ignores Pods. */
   readonly consumers?: ConsumersView;
@@ -61,8 +58,7 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
   const apiKeys = context.caches.of(apiKeyType);
   const states = new ProcessState<ApiKeyMemory>(context.memory);
   const coordination = createCoordination(context, options);
-  const { attempts, heldPairs } = coordination;
-  notifyWhenForgotten(context, coordination);
+  const { heldPairs } = coordination;
   rememberKeysBeforeRestore(context, states);
   apiKeys.subscribe(({ old, new: now }) => {
     if (old !== undefined && old.metadata.uid !== now?.metadata.uid)
@@ -77,7 +73,6 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
       return await reconciler.reconcile(object, run);
     } finally {
       running.delete(object.metadata.uid);
-      attempts.endRun(ownerKeyOf(object));
     }
   };
   /** Writes the pair; if the ApiKey is gone, its key is lost, and the log names it. */
@@ -130,12 +125,9 @@ export function createApiKeyReconciler(context: Context, options: ApiKeyOptions)
 
 function createCoordination(
   { caches }: Context,
-  { enqueue, deletedIssues }: ApiKeyOptions,
+  { deletedIssues }: ApiKeyOptions,
 ): IssueCoordination {
-  const line = new WaitingLine(enqueue);
   return {
-    line,
-    attempts: new AttemptRegistry((account) => line.notify(account)),
     namespaceIssues: new NamespaceIssues(caches, deletedIssues),
     heldPairs: new Map(),
   };
@@ -157,25 +149,7 @@ function createKind(
     report: ({ snapshot }, outcome, at, before) => report(snapshot, outcome, at, timing, before),
     ifInvalid: (message) => [notAllowed({ reason: "InvalidSpec", message })],
     mustSave: ({ metadata: { uid } }) => coordination.heldPairs.has(uid),
-    forget: ({ namespace, name }) => {
-      const owner = keyText({ namespace, name });
-      coordination.attempts.forget(owner);
-      coordination.line.forget(owner);
-    },
   };
-}
-
-/** An attempt that left its status without an explanation must not block other ApiKeys either. */
-function notifyWhenForgotten({ caches }: Context, { attempts, line }: IssueCoordination): void {
-  caches.of(apiKeyType).subscribe(({ old, new: now }) => {
-    const before = old?.status?.attempt;
-    if (
-      before !== undefined &&
-      now?.status?.attempt === undefined &&
-      !attempts.isExplained(before.id)
-    )
-      line.notify(accountKeyOf(old as ApiKey, before));
-  });
 }
 
 /** The status of an object that was restored to an older version lacks keys. */

@@ -4,8 +4,6 @@ import type { ReadNow } from "../../reconciler/clock-reading.ts";
 import { endRun } from "../../reconciler/effects.ts";
 import { PartialFailure } from "../../reconciler/rules/outcome.ts";
 import type { KeyEffects } from "./effects/effects.ts";
-import { accountOf } from "./rules/accounts.ts";
-import { WAITING_FOR_PEER } from "./rules/blocks.ts";
 import {
   closeRejected,
   closeUnwanted,
@@ -21,9 +19,9 @@ import {
   unrecordedPair,
 } from "./rules/delivery.ts";
 import { endOf } from "./rules/end.ts";
-import { nextRevision, pairToTryAgain, reasonToIssue, waitForIssue } from "./rules/issue.ts";
+import { nextRevision, pairToTryAgain, reasonToIssue } from "./rules/issue.ts";
 import { contentToRestore, isTargetNeeded, keyToRetire, onlyLetIn } from "./rules/maintenance.ts";
-import { closeAsLost, closeByLists, recoveryDueMs, unexplainedAttempt } from "./rules/recovery.ts";
+import { closingOf, isToSettle, unexplainedAttempt } from "./rules/recovery.ts";
 import { isRehearsalDue } from "./rules/rehearsal.ts";
 import type { ApiKeyEffects, ApiKeyEnded, ApiKeySnapshot, Closing } from "./rules/snapshot.ts";
 import type { IssueAttempt } from "./rules/status.ts";
@@ -159,25 +157,18 @@ function* cleanStaging(
   return yield* effects.deleteStaging(s);
 }
 
-/** Two reads of the account's keys show whether an attempt has issued a key whose pair is nowhere. */
+/** The run of the account finds out whether an attempt has issued a key whose pair is nowhere. */
 export function* explainAttempt(
   start: ApiKeySnapshot,
   attempt: IssueAttempt,
   { effects, readNow, timing }: RunParts,
 ): ApiKeyEffects<ApiKeySnapshot> {
   let s = start;
-  const isDue = () => recoveryDueMs(attempt, s, readNow(), timing) <= 0;
   if (s.recovery?.attemptId !== attempt.id) s = yield* effects.startRecovery(s, { attempt });
-  if (!isDue()) return s;
-  if (accountOf(attempt, s).kind === "Waiting")
-    return yield* effects.closeAttempt(s, closeAsLost(attempt, s, readNow()));
-  if (s.recovery?.firstRead === undefined) {
-    s = yield* effects.readUnexplainedKeys(s, { attempt });
-    if (!isDue()) return s;
-  }
-  const read = yield* effects.readKeysAgain(s, { attempt });
-  return read.peers.isConclusive
-    ? yield* effects.closeAttempt(s, closeByLists(attempt, read, s, readNow()))
+  const closing = closingOf(attempt, s, readNow(), timing);
+  if (closing !== undefined) return yield* effects.closeAttempt(s, closing);
+  return isToSettle(attempt, s, readNow(), timing)
+    ? yield* effects.settleAttempt(s, { attempt })
     : s;
 }
 
@@ -185,10 +176,7 @@ export function* explainAttempt(
 function* issueIfNeeded(start: ApiKeySnapshot, parts: RunParts): ApiKeyEffects<ApiKeySnapshot> {
   const { effects, readNow, timing } = parts;
   let s = start;
-  if (reasonToIssue(s, readNow(), timing) === undefined) {
-    const block = waitForIssue(s, readNow(), timing);
-    return block?.reason === WAITING_FOR_PEER ? yield* effects.queueForAccount(s) : s;
-  }
+  if (reasonToIssue(s, readNow(), timing) === undefined) return s;
   if (s.target.kind === "Unlisted" || s.target.kind === "Unread")
     return yield* supplyKey(yield* effects.readTarget(s), parts);
   s = yield* effects.precheck(s);

@@ -2,10 +2,10 @@ import { CLEANUP_PATIENCE_MS } from "../../reconciler/rules/cleanup.ts";
 
 /** Time limits and intervals in milliseconds. Users cannot set them; tests and the simulation shorten them. */
 export interface Timing {
-  /** From an unanswered issue to the first read of the account's keys: longer than any call can last. */
+  /** From an unanswered issue to the first list of the account's keys: longer than any call can last. */
   readonly recoverySettleMs: number;
-  /** Between the first and the second read. */
-  readonly recoveryGapMs: number;
+  /** Safety net while the run of the account explains an attempt, which enqueues the ApiKey. */
+  readonly explanationCheckMs: number;
   /** Between two checks of a new pair that the console does not accept yet. */
   readonly verifyRetryMs: number;
   /** After this long, an unaccepted pair is reported and checked less often. */
@@ -30,7 +30,7 @@ export interface Timing {
 
 export const defaultTiming: Timing = {
   recoverySettleMs: 15_000,
-  recoveryGapMs: 5_000,
+  explanationCheckMs: 15_000,
   verifyRetryMs: 5_000,
   verifyPatienceMs: 120_000,
   verifySlowRetryMs: 60_000,

@@ -61,6 +61,7 @@ export function apiKeyWatches(caches: Caches, parts: AccessParts): readonly Watc
       }),
     ),
     watch(serviceAccounts, lateKeys),
+    watch(serviceAccounts, (change) => explainedKeys(change, caches)),
     secretWatch(caches),
   ];
 }
@@ -79,6 +80,22 @@ function secretWatch({ secrets }: Caches): Watch {
           enqueue({ namespace: key.namespace, name });
       }),
   };
+}
+
+/** ApiKeys whose open attempt the account's run has explained. */
+function explainedKeys(
+  { key, old, new: now }: StoreChange<ServiceAccount>,
+  caches: Caches,
+): readonly ObjectKey[] {
+  const { explainedAttempts = [] } = now?.status ?? {};
+  if (explainedAttempts.length === 0) return [];
+  if (isDeepStrictEqual(explainedAttempts, old?.status?.explainedAttempts)) return [];
+  const ids = new Set(explainedAttempts.map(({ id }) => id));
+  return caches
+    .of(apiKeyType)
+    .byIndex(indexes.serviceAccount, keyText(key))
+    .filter(({ status }) => ids.has(status?.attempt?.id ?? ""))
+    .map(keyOf);
 }
 
 /** ApiKeys that must list an unmanaged key of the account as orphaned. */

@@ -18,6 +18,7 @@ import {
   heldUp,
   retryOrGiveUp,
 } from "./rules/deletion.ts";
+import { isAttemptListDue } from "./rules/issue-attempts.ts";
 import { findCreated, findImported, leftToOwner } from "./rules/lost-account.ts";
 import type {
   AccountEffects,
@@ -49,13 +50,14 @@ export function* reconcileDeletion(start: AccountSnapshot, effects: AccountEffec
 
 function* cleanUp(start: WithAccount, effects: AccountEffectSet): Run {
   const { readNow } = effects;
-  const early = firstFinding(beforeRead, start, readNow().now);
-  if (early !== undefined) return yield* conclude(start, early, effects);
-  const { account, answer } = start;
+  const known = yield* readForAttempts(start, effects);
+  const early = firstFinding(beforeRead, known, readNow().now);
+  if (early !== undefined) return yield* conclude(known, early, effects);
+  const { account, answer } = known;
   const s =
     answer === undefined
-      ? yield* effects.tryGetAccount(start, { saId: account.saId })
-      : { ...start, answer };
+      ? yield* effects.tryGetAccount(known, { saId: account.saId })
+      : { ...known, answer };
   if (s instanceof IamError) return yield* conclude(start, blockedByError(s), effects);
   const late = firstFinding(beforeCleanUp, s);
   if (late !== undefined) return yield* conclude(s, late, effects);
@@ -67,6 +69,17 @@ function* cleanUp(start: WithAccount, effects: AccountEffectSet): Run {
       : yield* effects.revokePolicies(s, call);
   const end = how instanceof IamError ? blockedByError(how) : endAfter(how, s, readNow().now);
   return yield* conclude(s, end, effects);
+}
+
+/** ApiKeys that wait for an attempt to be explained use the account. */
+function* readForAttempts(
+  start: WithAccount,
+  effects: AccountEffectSet,
+): AccountEffects<WithAccount> {
+  if (consoleUnusable(start) !== undefined || !isAttemptListDue(start, effects.readNow().now))
+    return start;
+  const s = yield* effects.tryGetAccount(start, { saId: start.account.saId });
+  return s instanceof IamError ? start : s;
 }
 
 /** The attempt may have created an account that is not known yet. */

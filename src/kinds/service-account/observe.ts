@@ -5,10 +5,11 @@ import { isTrue } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import type { ServiceAccount, ServiceAccountSpec } from "../../api/service-account.ts";
 import { connectionKey } from "../../connections/connection-key.ts";
-import { keyOf, keyText } from "../../kube/resource.ts";
+import { type KubeObject, keyOf, keyText } from "../../kube/resource.ts";
 import type { Caches } from "../../reconciler/context.ts";
 import { openRequest, requestToken } from "../../reconciler/rules/request.ts";
 import type { ReadContext } from "../../reconciler/run-context.ts";
+import { settleAll } from "../../reconciler/settle-all.ts";
 import { indexes } from "../../resources/indexes.ts";
 import { apiKeyType, namespaceType, serviceAccountType } from "../../resources/resource-types.ts";
 import { correctedTime, readTime } from "../../util/agreed-time.ts";
@@ -17,7 +18,7 @@ import { readClaim, readOtherClaims, refOf } from "./claims.ts";
 import type { MarkedAccounts } from "./marked-accounts.ts";
 import { fromStatus } from "./rules/account.ts";
 import { SUPERSEDED_KEYS } from "./rules/deletion.ts";
-import type { AccountKind, AccountSnapshot } from "./rules/snapshot.ts";
+import type { AccountKind, AccountReading, AccountSnapshot } from "./rules/snapshot.ts";
 import { accountStatusCodec } from "./rules/status.ts";
 
 /** Reads only the caches. The rules decide which console calls are due, and in what order. */
@@ -35,8 +36,7 @@ export async function observe(
   const saId = account?.saId ?? spec.saId;
   const connection = await connections.resolve(refOf(object), key.namespace);
   const at = readTime(clock);
-  const keyCache = caches.of(apiKeyType);
-  const apiKeys = keyCache.byIndex(indexes.serviceAccount, keyText(key));
+  const ofApiKeys = readApiKeys(object, caches);
   const claim = await readClaim(object, { caches, connections });
   // Does not read the claims for objects without permission: there may be thousands of these objects.
   const isRefused = account === undefined && spec.saId !== undefined && !claim.mayImport;
@@ -60,14 +60,13 @@ export async function observe(
     accountCount: caches
       .of(serviceAccountType)
       .countByIndex(indexes.connection, connectionKey(refOf(object), key.namespace)),
-    ...readKeys(apiKeys, key.name, status?.liveKeyIds),
+    ...readKeys(ofApiKeys.apiKeys, key.name, status?.liveKeyIds),
     recoveryTime: correctedTime(lastRecoveryTime, at),
     listTimes:
       spec.saId === undefined
         ? marked.lists.of(connectionKey(refOf(object), key.namespace), at.now)
         : undefined,
-    apiKeys,
-    apiKeysAreCurrent: apiKeys.every((each) => keyCache.isCurrent(keyOf(each))),
+    ...ofApiKeys,
     ...readMarked(object, marked, caches),
     request: openRequest(object),
     claim,
@@ -79,6 +78,39 @@ export async function observe(
     answer: undefined,
     state,
   };
+}
+
+/** The ApiKeys of the account, as the cache has them. */
+function readApiKeys(
+  object: ServiceAccount,
+  caches: Caches,
+): Pick<AccountSnapshot, "apiKeys" | "apiKeysAreCurrent"> {
+  const cache = caches.of(apiKeyType);
+  const apiKeys = cache.byIndex(indexes.serviceAccount, keyText(keyOf(object)));
+  return { apiKeys, apiKeysAreCurrent: apiKeys.every((each) => cache.isCurrent(keyOf(each))) };
+}
+
+/** Of ApiKeys that are too large for the cache; each may name thousands of keys. */
+const MOST_LARGE = 8;
+
+/**
+ * The ApiKeys of the account after its keys were listed: one that has issued a listed key has it in its status, or an
+ * open attempt. Reads large ApiKeys live if they have a settled attempt.
+ */
+export async function readApiKeysAgain(
+  object: ServiceAccount,
+  { caches, kube, signal }: Pick<AccountReading, "caches" | "kube" | "signal">,
+): Promise<Pick<AccountSnapshot, "apiKeys" | "apiKeysAreCurrent">> {
+  const read = readApiKeys(object, caches);
+  const isLarge = (apiKey: ApiKey & KubeObject) =>
+    apiKey.lacksStatus === true && apiKey.status?.attempt?.settled === true;
+  const large = read.apiKeys.filter(isLarge).slice(0, MOST_LARGE);
+  if (large.length === 0) return read;
+  const whole = await settleAll(
+    large.map((apiKey) => kube.get(apiKeyType, keyOf(apiKey), { signal })),
+  );
+  const others = read.apiKeys.filter((apiKey) => !large.includes(apiKey));
+  return { ...read, apiKeys: [...others, ...whole.filter((apiKey) => apiKey !== undefined)] };
 }
 
 /** Accounts that were created for the object in addition to its own. */

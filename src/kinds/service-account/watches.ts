@@ -31,6 +31,7 @@ export function serviceAccountWatches(caches: Caches, parts: AccessParts): reado
     watch(caches.of(apiKeyType), whenGone(accountKeysOf)),
     watch(caches.of(apiKeyType), ({ old, new: now }) => accountsLeft(old, now)),
     watch(caches.of(apiKeyType), accountsOfNewKey, NEW_KEYS_MS),
+    watch(caches.of(apiKeyType), accountsToExplain),
     // While access is revoked, the account's condition reports the bound policies.
     watch(serviceAccounts, ({ key, old, new: now }) =>
       now?.spec?.access === "Revoked" &&
@@ -69,6 +70,12 @@ function mayHaveClaimed({ status }: ServiceAccount): boolean {
 function accountsOfNewKey({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
   const isNews = !isDeepStrictEqual(newsOf(old), newsOf(now));
   return isNews && now !== undefined ? accountKeysOf(now) : [];
+}
+
+/** The account of an attempt whose keys must be listed. */
+function accountsToExplain({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
+  const isSettled = (apiKey: ApiKey | undefined) => apiKey?.status?.attempt?.settled === true;
+  return now !== undefined && isSettled(now) && !isSettled(old) ? accountKeysOf(now) : [];
 }
 
 /** Accounts that the ApiKey uses otherwise than before: their deletion may have waited for it. */

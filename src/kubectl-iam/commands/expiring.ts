@@ -111,7 +111,6 @@ const UNDER_WAY: ReadonlySet<string> = new Set([
   "Issuing",
   "Recovering",
   "Verifying",
-  "WaitingForPeer",
   "WaitingForWindow",
 ]);
 

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import {
   accountIndex,
+  attemptAccount,
   movesTo,
-  openAttemptIndex,
   useOf,
 } from "../../../src/accounts/key-accounts.ts";
 import { accountInUse } from "../../../src/api/account-in-use.ts";
@@ -31,10 +31,10 @@ describe("an ApiKey is indexed by the account of its spec", () => {
   });
 });
 
-test("an open attempt is indexed by the account that it issues for", () => {
-  expect(openAttemptIndex(apiKey())).toEqual([]);
-  expect(openAttemptIndex(apiKey({ attempt: of("former") }))).toEqual(["team-a/former"]);
-  expect(openAttemptIndex(apiKey({ attempt: { id: "a1" } }))).toEqual(["team-a/bot"]);
+test("an open attempt issues for the account that it names, or for that of the spec", () => {
+  expect(attemptAccount(apiKey())).toBe("bot");
+  expect(attemptAccount(apiKey({ attempt: of("former") }))).toBe("former");
+  expect(attemptAccount(apiKey({ attempt: { id: "a1" } }))).toBe("bot");
 });
 
 test("a key in use of another account moves", () => {

@@ -188,6 +188,27 @@ describe("who is woken", () => {
     expect(wakes(removeKey)).toContain("ServiceAccount team-a/bot");
   });
 
+  test("by an attempt whose call is over: its account; by what the account finds out: its ApiKey, once", () => {
+    const { put, wakes, login } = createCluster();
+    const attempt = (settled?: true) => () =>
+      put("apiKeys", "ci", {
+        spec: { serviceAccountRef: { name: "bot" } },
+        status: { attempt: { id: "a1", settled } },
+      });
+    const account = (...ids: string[]) => {
+      const explainedAttempts = ids.map((id) => ({ id, keyIds: [] }));
+      const status = { saId: "sa-1", explainedAttempts };
+      return () => put("serviceAccounts", "bot", { spec: { connectionRef: login }, status });
+    };
+    expect(wakes(attempt())).toEqual([]);
+    expect(wakes(attempt(true))).toEqual(["ServiceAccount team-a/bot"]);
+    expect(wakes(attempt(true))).toEqual([]);
+    expect(wakes(account("a2"))).toEqual([]);
+    expect(wakes(account("a2", "a1"))).toEqual(["ApiKey team-a/ci"]);
+    expect(wakes(account("a2", "a1"))).toEqual([]);
+    expect(wakes(account())).toEqual([]);
+  });
+
   test("by the labels of a namespace: what is in it", () => {
     const { put, wakes } = createCluster();
     const labelled =

@@ -88,6 +88,7 @@ test("a response stays on record until the next attempt", () => {
     startTime: keys.NOW,
     expiresInDays: 90,
     knownKeyIds: [],
+    settled: undefined,
     ...keys.ofBot,
   });
   expect(withoutAttempt({ ...status, attempt: attempt("a-1") }, false)).toMatchObject({

@@ -101,7 +101,7 @@ describe("a key that expires, and whose next key is allowed", () => {
   });
 
   test("is replaced if the console no longer accepts it, or while the next key is being issued", () => {
-    for (const reason of ["KeyRefused", "Recovering", "Verifying", "WaitingForPeer"])
+    for (const reason of ["KeyRefused", "Recovering", "Verifying"])
       expect(shown(condition("Ready", "False", reason), 1)).toEqual([true, `${reason}: M.`]);
     const ready = condition("Ready", "False", "Recovering");
     expect(shown(ready, -1)).toEqual([false, "Recovering: M."]);

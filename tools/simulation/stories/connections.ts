@@ -186,7 +186,7 @@ export const connectionStories: readonly Story[] = [
   unready("a page in place of a login says where to look", async (world) => {
     world.fault("login", { kind: "Intercept", how: "Page" }, 100);
     await world.begin();
-    await world.pass(MINUTE);
+    await world.pass(MINUTE / 2);
     const { reason, message = "" } =
       world.condition(clusterConnectionType, "default", "Ready", "") ?? {};
     world.expect("the reason", reason, "LoginPaused");

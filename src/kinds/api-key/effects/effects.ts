@@ -1,14 +1,13 @@
 /** All effects of runs over ApiKeys. */
-import type { IssueCoordination } from "../attempts.ts";
-import { issueKey, precheck, queueForAccount, recordIntent } from "./issue.ts";
+import type { IssueCoordination } from "../coordination.ts";
+import { issueKey, precheck, recordIntent } from "./issue.ts";
 import {
   closeAttempt,
   listKeysBeforeRestore,
   listLateKeys,
   listUnlistedKey,
-  readKeysAgain,
-  readUnexplainedKeys,
   rebuildStatus,
+  settleAttempt,
   startRecovery,
 } from "./recover.ts";
 import { rehearse } from "./rehearse.ts";
@@ -32,10 +31,9 @@ export function apiKeyEffects(coordination: IssueCoordination) {
     readTarget,
     stagePair: stagePair(coordination),
     noteStaged: noteStaged(coordination),
-    startRecovery: startRecovery(coordination),
-    readUnexplainedKeys,
-    readKeysAgain: readKeysAgain(coordination),
-    closeAttempt: closeAttempt(coordination),
+    startRecovery,
+    settleAttempt,
+    closeAttempt,
     checkKeyInUse,
     verifyPair,
     switchSecret,
@@ -45,8 +43,7 @@ export function apiKeyEffects(coordination: IssueCoordination) {
     listUnlistedKey: listUnlistedKey(coordination),
     rebuildStatus,
     listKeysBeforeRestore,
-    listLateKeys: listLateKeys(coordination),
-    queueForAccount: queueForAccount(coordination),
+    listLateKeys,
     precheck,
     rehearse,
     recordIntent: recordIntent(coordination),

@@ -22,7 +22,7 @@ import { apiKeyType } from "../../../resources/resource-types.ts";
 import { intentText } from "../../../resources/stored-intent.ts";
 import { type AgreedTime, certainTime, readTime } from "../../../util/agreed-time.ts";
 import { inDays, MINUTE, toIso8601 } from "../../../util/time.ts";
-import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
+import type { IssueCoordination } from "../coordination.ts";
 import { rehearsed } from "../rules/rehearsal.ts";
 import {
   type ApiKeyKind,
@@ -35,18 +35,9 @@ import {
 import { type IssueAttempt, keyStatusCodec } from "../rules/status.ts";
 import { withAttempt, withoutAttempt } from "../rules/transitions.ts";
 import { deletedAccount, inactiveAccount } from "../rules/unusable-account.ts";
-import { about, concluding, keyEffect, readyAccount, remembering, writeStatus } from "./define.ts";
+import { about, keyEffect, readyAccount, remembering, writeStatus } from "./define.ts";
 import { heldPair, notesOn } from "./issued-pair.ts";
 import { tryWrites } from "./rehearse.ts";
-
-/** Waits for an attempt of another ApiKey to be explained. */
-export function queueForAccount({ line }: IssueCoordination) {
-  return concluding({
-    kind: "QueueForAccount",
-    note: (_, { object }) => line.wait(accountKeyOf(object), ownerKeyOf(object)),
-    after: (_, snapshot) => ({ answer: snapshot }),
-  });
-}
 
 /**
  * Tries the writes of the new pair without storing anything, and reads the account's keys. If the Secret for the pair
@@ -85,11 +76,11 @@ interface Intent {
  * Records the intent. From here on, a key may exist that no process has seen. Records nothing if other ApiKeys of the
  * namespace have used up its budget since this run has read the count.
  */
-export function recordIntent({ attempts, namespaceIssues }: IssueCoordination) {
+export function recordIntent({ namespaceIssues }: IssueCoordination) {
   return keyEffect<Intent>({
     kind: "RecordIntent",
     call: async (intent, snapshot, run) => {
-      const { object, self } = snapshot;
+      const { self } = snapshot;
       const account = readyAccount(snapshot);
       const at = readTime(run.clock);
       const startTime = at.now;
@@ -102,12 +93,10 @@ export function recordIntent({ attempts, namespaceIssues }: IssueCoordination) {
       if ((usage()?.freeAt ?? 0) > certainTime(at)) return { answer: counted() };
       namespaceIssues.note(account.connection, self.namespace, self.uid, startTime);
       const id = attemptId(self.uid, run.random.id());
-      attempts.begin(id, accountKeyOf(object), ownerKeyOf(object));
       try {
         return { answer: await store(intended(counted(), intent, id, at), intent.because, run) };
       } catch (error) {
         // Only the run that recorded an attempt carries it out, so this attempt will never issue a key.
-        attempts.withdraw(id);
         namespaceIssues.remove(account.connection, self.namespace, self.uid, startTime);
         throw error;
       }
@@ -133,6 +122,7 @@ function intended(
     startTime: at.now,
     expiresInDays: spec.expiresInDays,
     knownKeyIds,
+    settled: undefined,
     serviceAccount: spec.serviceAccountRef.name,
     saId: readyAccount(snapshot).saId,
   };
@@ -204,15 +194,14 @@ export function issueKey(coordination: IssueCoordination) {
 /** The pair exists only here until it is staged. */
 function hold(
   held: HeldPair,
-  { object, self, spec, status }: ApiKeySnapshot,
+  { self, spec, status }: ApiKeySnapshot,
   attempt: IssueAttempt,
   run: ApiKeyRun,
-  { attempts, heldPairs }: IssueCoordination,
+  { heldPairs }: IssueCoordination,
 ): void {
   const { namespace, name } = self;
   const { keyId, expirationTime } = held.pair;
   heldPairs.set(self.uid, { ...held, owner: { namespace, name } });
-  attempts.explain(attempt.id, accountKeyOf(object, attempt), [keyId]);
   run.metrics.apiKeyIssues.inc({ result: "Issued" });
   const { id, reason } = attempt;
   run.log.info({ namespace, name, keyId, attempt: id, reason }, "issued key");
@@ -229,7 +218,7 @@ function failIssue(
   attempt: IssueAttempt,
   error: unknown,
   run: ApiKeyRun,
-  { attempts, namespaceIssues }: IssueCoordination,
+  { namespaceIssues }: IssueCoordination,
 ): never {
   const { object, self, status } = snapshot;
   const { connection, connectionSpec } = readyAccount(snapshot);
@@ -240,7 +229,6 @@ function failIssue(
     throw new PartialFailure(stopped(snapshot, unreadable), error);
   }
   if (commitOutcome(error) === "Unknown") throw error;
-  attempts.explain(attempt.id, accountKeyOf(object, attempt), []);
   namespaceIssues.remove(connection, self.namespace, self.uid, attempt.startTime);
   const refused = { ...snapshot, status: withoutAttempt(status, true) };
   throw new PartialFailure({ snapshot: refused }, error);

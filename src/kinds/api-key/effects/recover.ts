@@ -1,15 +1,7 @@
 /** Explains attempts whose response was lost, and accounts for keys that no status lists. */
-import { lookUpAccount } from "../../../accounts/look-up.ts";
-import { accountKeyOf, type IssueCoordination, ownerKeyOf } from "../attempts.ts";
-import { peerKeysOf } from "../peers.ts";
+import type { IssueCoordination } from "../coordination.ts";
 import { nextAttemptWithoutKey } from "../rules/blocks.ts";
-import type {
-  ApiKeyReading,
-  ApiKeySnapshot,
-  Closing,
-  LateKey,
-  SecondRead,
-} from "../rules/snapshot.ts";
+import type { ApiKeyReading, ApiKeySnapshot, Closing, LateKey } from "../rules/snapshot.ts";
 import type { IssueAttempt, OrphanedKey } from "../rules/status.ts";
 import {
   withAcceptedKey,
@@ -21,89 +13,45 @@ import {
 import { isAccepted } from "../rules/verification.ts";
 import { type IssuedPair, isSamePair } from "../secret/pair.ts";
 import { attemptOf } from "../secret/view.ts";
-import { about, concluding, keyEffect, readyAccount, remembering, writeStatus } from "./define.ts";
+import { about, concluding, keyEffect, remembering, writeStatus } from "./define.ts";
 
 interface OfAttempt {
   readonly attempt: IssueAttempt;
 }
 
-export function startRecovery({ attempts }: IssueCoordination) {
-  return concluding<OfAttempt>({
-    kind: "StartRecovery",
-    whileSuspended: true,
-    note: ({ attempt }, { object }) =>
-      attempts.leaveUnexplained(attempt.id, accountKeyOf(object, attempt), ownerKeyOf(object)),
-    after: ({ attempt }, snapshot, { clock }) => {
-      const known = { recovery: { attemptId: attempt.id, since: clock.monotonic() } };
-      return { answer: { ...snapshot, ...known }, remember: remembering(known) };
-    },
-  });
-}
-
-/** The first of two reads of the account's keys after an unanswered issue. */
-export const readUnexplainedKeys = keyEffect<OfAttempt>({
-  kind: "ReadUnexplainedKeys",
-  read: async ({ attempt }, snapshot, run) => {
-    const keyIds = await readKeyIds(attempt, snapshot, run);
-    const { since = run.clock.monotonic() } = snapshot.recovery ?? {};
-    const firstRead = { at: run.clock.monotonic(), keyIds };
-    const known = { recovery: { attemptId: attempt.id, since, firstRead } };
+export const startRecovery = concluding<OfAttempt>({
+  kind: "StartRecovery",
+  whileSuspended: true,
+  after: ({ attempt }, snapshot, { clock }) => {
+    const known = { recovery: { attemptId: attempt.id, since: clock.monotonic() } };
     return { answer: { ...snapshot, ...known }, remember: remembering(known) };
   },
 });
 
-/** The second read, with the keys of the account's other ApiKeys. Proves nothing if another run lists lost keys. */
-export function readKeysAgain({ attempts }: IssueCoordination) {
-  return keyEffect<OfAttempt, SecondRead>({
-    kind: "ReadKeysAgain",
-    read: async ({ attempt }, snapshot, run) => {
-      const { object } = snapshot;
-      const keyIds = await readKeyIds(attempt, snapshot, run);
-      const peers = peerKeysOf(object, attempt, run, attempts);
-      const account = accountKeyOf(object, attempt);
-      const isAlone = attempts.startExplaining(account, ownerKeyOf(object));
-      const isConclusive = peers.isConclusive && isAlone;
-      return { answer: { keyIds, peers: { ...peers, isConclusive } } };
-    },
-  });
-}
+/** From the next status write on, the run of the account finds out what the attempt has issued. */
+export const settleAttempt = concluding<OfAttempt>({
+  kind: "SettleAttempt",
+  after: ({ attempt }, snapshot) => {
+    const status = { ...snapshot.status, attempt: { ...attempt, settled: true } } as const;
+    return { answer: { ...snapshot, status } };
+  },
+});
 
-/** A deleted account has no live keys. */
-async function readKeyIds(
-  attempt: IssueAttempt,
-  snapshot: ApiKeySnapshot,
-  run: ApiKeyReading,
-): Promise<readonly string[] | undefined> {
-  const { session, saId } = readyAccount(snapshot, attempt);
-  const detail = await lookUpAccount(run.console(session), saId, run.signal);
-  return detail === undefined ? [] : detail.keyIds;
-}
-
-export function closeAttempt({ attempts }: IssueCoordination) {
-  return keyEffect<Closing>({
-    kind: "CloseAttempt",
-    call: async (closing, snapshot, run) => {
-      const closed = await writeStatus(withoutOpenAttempt(snapshot, closing, run), run);
-      const { orphans, refund, unwanted } = closing;
-      const { object, self, status } = snapshot;
-      const attempt = status.attempt?.id;
-      if (attempt !== undefined) {
-        const found = unwanted === undefined ? orphans : [unwanted];
-        const keyIds = found.map(({ keyId }) => keyId).filter((keyId) => keyId !== undefined);
-        const account = accountKeyOf(object, status.attempt);
-        attempts.explain(attempt, account, keyIds);
-        if (found.length === 0 && !refund) attempts.takeSurplus(account);
-      }
-      const { namespace, name } = self;
-      if (orphans.length > 0)
-        run.log.error({ namespace, name, attempt, orphans: idsOf(orphans) }, "key orphaned");
-      else run.log.info({ namespace, name, attempt }, "attempt closed");
-      return afterClosing(closing, snapshot, closed, run);
-    },
-    planned: (closing, snapshot, run) =>
-      afterClosing(closing, snapshot, withoutOpenAttempt(snapshot, closing, run), run),
-  });
-}
+export const closeAttempt = keyEffect<Closing>({
+  kind: "CloseAttempt",
+  call: async (closing, snapshot, run) => {
+    const closed = await writeStatus(withoutOpenAttempt(snapshot, closing, run), run);
+    const { orphans } = closing;
+    const { namespace, name } = snapshot.self;
+    const attempt = snapshot.status.attempt?.id;
+    if (orphans.length > 0)
+      run.log.error({ namespace, name, attempt, orphans: idsOf(orphans) }, "key orphaned");
+    else run.log.info({ namespace, name, attempt }, "attempt closed");
+    return afterClosing(closing, snapshot, closed, run);
+  },
+  planned: (closing, snapshot, run) =>
+    afterClosing(closing, snapshot, withoutOpenAttempt(snapshot, closing, run), run),
+});
 
 function withoutOpenAttempt(
   snapshot: ApiKeySnapshot,
@@ -165,49 +113,31 @@ function withoutMemoryOfRestore(snapshot: ApiKeySnapshot) {
   return { answer: { ...snapshot, ...known }, remember: remembering(known) };
 }
 
-/** Lists keys as orphaned that attempts of this ApiKey issued, unless another ApiKey lists them. */
-export function listLateKeys({ attempts }: IssueCoordination) {
-  return keyEffect<{ readonly keys: readonly LateKey[] }>({
-    kind: "ListLateKeys",
-    needsFinalizer: true,
-    call: async ({ keys }, snapshot, run) => {
-      const { object, self } = snapshot;
-      const found = findLateKeys(keys, snapshot, run);
-      if (found.late.length === 0) return { answer: found.listed };
-      const listed = await writeStatus(found.listed, run);
-      const { namespace, name } = self;
-      for (const key of found.late) {
-        const { keyId, attemptId } = key;
-        attempts.addKey(attemptId, accountKeyOf(object, key), keyId);
-        run.log.error({ namespace, name, keyId, attempt: attemptId }, "a key appeared late");
-      }
-      const noteOn = ({ keyId, attemptId }: LateKey) =>
-        `Key ${keyId} appeared in the console after its attempt ${attemptId} was closed: the call took effect late or twice.`;
-      const events = found.late.map((key) => about(listed, "KeyOrphaned", "Recover", noteOn(key)));
-      return { answer: listed, events };
-    },
-    planned: ({ keys }, snapshot, run) => ({ answer: findLateKeys(keys, snapshot, run).listed }),
-  });
+/** Lists keys as orphaned that closed attempts of this ApiKey issued. */
+export const listLateKeys = keyEffect<{ readonly keys: readonly LateKey[] }>({
+  kind: "ListLateKeys",
+  needsFinalizer: true,
+  call: async ({ keys }, snapshot, run) => {
+    const listed = await writeStatus(withKeys(keys, snapshot, run), run);
+    const { namespace, name } = snapshot.self;
+    for (const { keyId, attemptId } of keys)
+      run.log.error({ namespace, name, keyId, attempt: attemptId }, "a key appeared late");
+    const noteOn = ({ keyId, attemptId }: LateKey) =>
+      `Key ${keyId} appeared in the console after its attempt ${attemptId} was closed: the call took effect late or twice.`;
+    const events = keys.map((key) => about(listed, "KeyOrphaned", "Recover", noteOn(key)));
+    return { answer: listed, events };
+  },
+  planned: ({ keys }, snapshot, run) => ({ answer: withKeys(keys, snapshot, run) }),
+});
 
-  function findLateKeys(
-    keys: readonly LateKey[],
-    snapshot: ApiKeySnapshot,
-    run: ApiKeyReading,
-  ): { readonly late: readonly LateKey[]; readonly listed: ApiKeySnapshot } {
-    const { object, spec, status } = snapshot;
-    const tried = { ...snapshot, hasTriedLateKeys: true } as const;
-    const accounts = [...new Map(keys.map((key) => [accountKeyOf(object, key), key]))];
-    const isAlone = accounts.every(([account]) =>
-      attempts.startExplaining(account, ownerKeyOf(object)),
-    );
-    if (!isAlone) return { late: [], listed: tried };
-    const known = accounts.flatMap(([, key]) => peerKeysOf(object, key, run, attempts).known);
-    const late = keys.filter(({ keyId }) => !known.includes(keyId));
-    const done = { ...tried, lateKeys: [] };
-    if (late.length === 0) return { late, listed: done };
-    const next = withLateKeys(status, late, spec.expiresInDays, run.clock.now());
-    return { late, listed: { ...done, status: next } };
-  }
+function withKeys(
+  keys: readonly LateKey[],
+  snapshot: ApiKeySnapshot,
+  { clock }: Pick<ApiKeyReading, "clock">,
+): ApiKeySnapshot {
+  const { spec, status } = snapshot;
+  const next = withLateKeys(status, keys, spec.expiresInDays, clock.now());
+  return { ...snapshot, lateKeys: [], status: next };
 }
 
 interface OfPair {

@@ -7,7 +7,7 @@ import type { Answered } from "../../../reconciler/effects.ts";
 import { deletesSecret, writesSecret } from "../../../reconciler/plan/lines.ts";
 import type { EventOf } from "../../../reconciler/rules/report.ts";
 import { type Secret, secretType } from "../../../resources/resource-types.ts";
-import { accountKeyOf, type IssueCoordination } from "../attempts.ts";
+import type { IssueCoordination } from "../coordination.ts";
 import { readSecret } from "../read-secret.ts";
 import { describeFormer, stateOfFormer } from "../rules/former-key.ts";
 import { describeNotKept, SECRET_NOT_KEPT } from "../rules/not-kept.ts";
@@ -26,7 +26,7 @@ import { type SecretRole, secretNameOf } from "../secret/owner.ts";
 import { type IssuedPair, isSamePair, pairHash } from "../secret/pair.ts";
 import { targetPatch } from "../secret/patch.ts";
 import { type SecretContents, stagingSecret, targetSecret } from "../secret/render.ts";
-import { attemptOf, pairIn, type SecretView, viewSecret } from "../secret/view.ts";
+import { pairIn, type SecretView, viewSecret } from "../secret/view.ts";
 import { about, accountOfPair, concluding, keyEffect, remembering, writeStatus } from "./define.ts";
 
 export const readTarget = keyEffect<void>({
@@ -81,17 +81,9 @@ export function noteStaged(coordination: IssueCoordination) {
   });
 }
 
-/** A staged pair is safe: the memory no longer holds it, no recovery is needed, and peers need not wait. */
-function noteStagedPair(
-  snapshot: ApiKeySnapshot,
-  { attempts, heldPairs }: IssueCoordination,
-): void {
-  const { object, self, staging } = snapshot;
-  const attemptId = attemptOf(staging);
-  const pair = pairIn(staging);
-  if (isHeldToo(snapshot)) heldPairs.delete(self.uid);
-  if (attemptId !== undefined && pair !== undefined)
-    attempts.explain(attemptId, accountKeyOf(object, pair), [pair.keyId]);
+/** A staged pair is safe: the memory no longer holds it, and no recovery is needed. */
+function noteStagedPair(snapshot: ApiKeySnapshot, { heldPairs }: IssueCoordination): void {
+  if (isHeldToo(snapshot)) heldPairs.delete(snapshot.self.uid);
 }
 
 function withStagedPair(snapshot: ApiKeySnapshot): Answered<ApiKeyKind, ApiKeySnapshot> {

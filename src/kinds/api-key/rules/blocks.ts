@@ -26,13 +26,8 @@ import type { KeyStatus, OrphanedKey } from "./status.ts";
 /** The reason of a Secret that takes no other pair. */
 export const SECRET_IMMUTABLE = "SecretImmutable";
 
-/**
- * The reason of a block that ends when another ApiKey of the same account is done. Waiting ApiKeys are enqueued then.
- */
-export const WAITING_FOR_PEER = "WaitingForPeer";
-
-/** Safety net only: waiting ApiKeys are enqueued when the attempt is explained. */
-const PEER_CHECK_MS = 5 * MINUTE;
+/** Safety net only: PolicyBindings and ServiceAccounts enqueue the ApiKeys that wait for them. */
+const PERMISSIONS_CHECK_MS = 5 * MINUTE;
 /** Safety net while another ApiKey owns the Secret. */
 const CLAIM_CHECK_MS = 5 * MINUTE;
 
@@ -62,7 +57,6 @@ export const blocks: readonly BlockRule[] = [
   statusIsFull,
   ...limits,
   attemptsFailInARow,
-  peerIsUnsettled,
 ];
 
 function blocked(state: Waiting["state"], { reason, message }: KeyNeed, afterMs?: number): Waiting {
@@ -86,7 +80,7 @@ export function permissionsAreMissing(
   if (missingPermissions === undefined || status.current === undefined) return undefined;
   if (!isMoving(snapshot) || !isUsable(snapshot, certainTime(at))) return undefined;
   const message = `Consumers get no key of ServiceAccount ${spec.serviceAccountRef.name} yet: ${missingPermissions}. They keep key ${status.current.keyId} of ServiceAccount ${status.current.serviceAccount}.`;
-  return blocked("Reconciling", { reason: "PermissionsMissing", message }, PEER_CHECK_MS);
+  return blocked("Reconciling", { reason: "PermissionsMissing", message }, PERMISSIONS_CHECK_MS);
 }
 
 /** If two ApiKeys use a Secret of the same name, the second ApiKey is issued no key that it could not deliver. */
@@ -308,14 +302,4 @@ function attemptsFailInARow(
   if (leftMs <= 0) return undefined;
   const message = `${because.message} But the console gave no usable response to the last ${attemptsWithoutKey.count} attempts, and no key was issued; the next attempt follows ${pauseMs / SECOND} seconds after the last attempt, or when you set the annotation iam-operator.io/rotate-requested-at.`;
   return blocked("Reconciling", { reason: "IssuanceFailing", message }, leftMs);
-}
-
-function peerIsUnsettled({ unsettledPeer }: ApiKeySnapshot): Waiting | undefined {
-  if (unsettledPeer === undefined) return undefined;
-  const why = {
-    reason: WAITING_FOR_PEER,
-    message:
-      "It is not known yet whether another ApiKey of the same service account has been issued a key; none is issued for the account until it is.",
-  };
-  return blocked("Reconciling", why, PEER_CHECK_MS);
 }

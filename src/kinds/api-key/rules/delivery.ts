@@ -12,7 +12,7 @@ import type { ApiKeySnapshot, Closing, LateKey } from "./snapshot.ts";
 import { listedKeyIds, type OrphanedKey } from "./status.ts";
 import { verdictOn } from "./verification.ts";
 
-/** Whether the staging Secret proves something new: the memory need not hold its pair, and peers need not wait. */
+/** Whether the staging Secret proves something new: the memory need not hold its pair. */
 export function isStagedPairNew({ staging, held, status }: ApiKeySnapshot): boolean {
   const pair = pairIn(staging);
   if (pair === undefined) return false;
@@ -72,8 +72,8 @@ const MAX_ORPHANS_WITH_LATE = 500;
 
 /** A closed attempt may still issue a key: its call may take effect late, or twice. */
 export function lateKeysToList(snapshot: ApiKeySnapshot): readonly LateKey[] {
-  const { lateKeys, status, hasTriedLateKeys } = snapshot;
-  if (lateKeys.length === 0 || hasTriedLateKeys === true) return [];
+  const { lateKeys, status } = snapshot;
+  if (lateKeys.length === 0) return [];
   const known = knownKeyIds(snapshot);
   return lateKeys
     .filter(({ keyId, attemptId }) => !known.has(keyId) && attemptId !== status.attempt?.id)

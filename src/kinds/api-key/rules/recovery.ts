@@ -2,14 +2,13 @@
 
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
-import { certainTime } from "../../../util/agreed-time.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { attemptOf, pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { accountOf, isOfSpec } from "./accounts.ts";
 import { expiryOf } from "./schedule.ts";
-import type { ApiKeySnapshot, Closing, ReadyAccount, SecondRead } from "./snapshot.ts";
+import type { ApiKeySnapshot, Closing, Explanation, ReadyAccount } from "./snapshot.ts";
 import { type IssueAttempt, type KeyStatus, listedKeyIds, type OrphanedKey } from "./status.ts";
 
 /** The call timeout that {@link Timing.recoverySettleMs} assumes. */
@@ -24,28 +23,54 @@ export function unexplainedAttempt(snapshot: ApiKeySnapshot): IssueAttempt | und
 }
 
 /**
- * Milliseconds until the next step of the recovery: until the account's keys are read, or until a key is assumed to be
- * lost. An account that the spec no longer names may never be ready again, and the workload needs a key: the wait for it
- * is limited.
+ * Whether the attempt's call is certainly over: from now on, lists of the account's keys show what it has issued. Until
+ * then, a call that was given up may take effect.
  */
-export function recoveryDueMs(
+export function isToSettle(
   attempt: IssueAttempt,
   snapshot: ApiKeySnapshot,
-  { monotonic }: ClockReading,
+  at: ClockReading,
   timing: Timing,
-): number {
-  const { since = monotonic, firstRead } = snapshot.recovery ?? {};
+): boolean {
   const account = accountOf(attempt, snapshot);
-  if (account.kind === "Waiting")
-    return isOfSpec(attempt, snapshot)
-      ? Number.POSITIVE_INFINITY
-      : since + timing.formerAccountPatienceMs - monotonic;
-  return firstRead === undefined
-    ? since + settleMs(account, timing) - monotonic
-    : firstRead.at + timing.recoveryGapMs - monotonic;
+  if (attempt.settled || account.kind === "Waiting") return false;
+  return passedMs(snapshot, at) >= settleMs(account, timing);
 }
 
-/** Why an open attempt is not explained yet. A read that was due has proven nothing, and is repeated. */
+/**
+ * Closes the attempt as the account's record explains it. An account that the spec no longer names may never be ready
+ * again, and the workload needs a key: the wait for it is limited.
+ */
+export function closingOf(
+  attempt: IssueAttempt,
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  timing: Timing,
+): Closing | undefined {
+  const { explanation } = snapshot;
+  if (explanation !== undefined) return closeAsExplained(attempt, explanation, snapshot, at);
+  return formerAccountMs(attempt, snapshot, at, timing) <= 0
+    ? closeAsLost(attempt, snapshot, at)
+    : undefined;
+}
+
+/** Milliseconds until a key is assumed to be lost; infinite if the spec names the account, or if it is ready. */
+function formerAccountMs(
+  attempt: IssueAttempt,
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  { formerAccountPatienceMs }: Timing,
+): number {
+  const isFormer = accountOf(attempt, snapshot).kind === "Waiting" && !isOfSpec(attempt, snapshot);
+  return isFormer ? formerAccountPatienceMs - passedMs(snapshot, at) : Number.POSITIVE_INFINITY;
+}
+
+/** Since this process has found the attempt open without a pair. */
+function passedMs({ recovery }: ApiKeySnapshot, { monotonic }: ClockReading): number {
+  return monotonic - (recovery?.since ?? monotonic);
+}
+
+/** Why an open attempt is not explained yet. */
 export function waitForRecovery(
   snapshot: ApiKeySnapshot,
   at: ClockReading,
@@ -53,11 +78,13 @@ export function waitForRecovery(
 ): Waiting | undefined {
   const attempt = unexplainedAttempt(snapshot);
   if (attempt === undefined) return undefined;
-  const dueMs = recoveryDueMs(attempt, snapshot, at, timing);
-  const afterMs = dueMs > 0 ? dueMs : timing.recoveryGapMs;
   const account = accountOf(attempt, snapshot);
-  if (account.kind === "Ready") return recovering(attempt, snapshot, afterMs);
-  return isOfSpec(attempt, snapshot) ? account : { ...account, afterMs };
+  if (account.kind === "Ready") {
+    const leftMs = settleMs(account, timing) - passedMs(snapshot, at);
+    return recovering(attempt, snapshot, leftMs > 0 ? leftMs : timing.explanationCheckMs);
+  }
+  const afterMs = formerAccountMs(attempt, snapshot, at, timing);
+  return Number.isFinite(afterMs) ? { ...account, afterMs } : account;
 }
 
 /** Extends the wait by the part of the timeout that exceeds the default. */
@@ -97,39 +124,35 @@ function pairOfAttempt(
   return delivered.revision === revision ? delivered : undefined;
 }
 
-/** What two lists of the account's keys show: which keys the attempt has issued. */
-export function closeByLists(
+function closeAsExplained(
   attempt: IssueAttempt,
-  { keyIds, peers }: SecondRead,
-  snapshot: ApiKeySnapshot,
+  { keyIds, missingKeyId }: Explanation,
+  { status, spec }: ApiKeySnapshot,
   at: ClockReading,
 ): Closing {
-  const { status, spec, recovery } = snapshot;
-  const listed = union(recovery?.firstRead?.keyIds, keyIds);
+  const latest = Math.max(attempt.startTime, at.now);
   const lost = (keyId: string | undefined) =>
-    lostKey(keyId, attempt, Math.max(attempt.startTime, at.now), at, spec.expiresInDays);
-  const close = (orphans: readonly OrphanedKey[], because: string) =>
-    ({ orphans, refund: orphans.length === 0, because }) as const;
-  if (attempt.knownKeyIds === undefined || listed === undefined)
-    return close(
-      [lost(undefined)],
-      "the console does not list keys, so a key is assumed to be lost",
-    );
-  const known = new Set([...attempt.knownKeyIds, ...peers.known, ...listedKeyIds(status)]);
-  const found = [...listed].filter((keyId) => !known.has(keyId));
-  const isUnread = unreadResponse(attempt.id, status) !== undefined;
-  const fate = isUnread ? "the answer cannot be read" : "the answer was lost";
-  if (found.length > 0) return close(found.map(lost), `issued, but ${fate}: ${found.join(", ")}`);
-  const unlisted = [...keyInUse(snapshot, certainTime(at)), ...peers.inUse].find(
-    (keyId) => !listed.has(keyId),
-  );
-  if (unlisted === undefined && peers.surplus > 0)
-    return { ...close([], "another ApiKey of the account lists its key"), refund: false };
-  if (unlisted === undefined) return close([], "no key was issued");
-  return close(
-    [lost(undefined)],
-    `the console's list of keys lacks ${unlisted}, which is in use, so the list proves nothing: a key is assumed to be lost`,
-  );
+    lostKey(keyId, attempt, latest, at, spec.expiresInDays);
+  if (keyIds === undefined)
+    return {
+      orphans: [lost(undefined)],
+      refund: false,
+      because:
+        missingKeyId === undefined
+          ? "the console does not list keys, so a key is assumed to be lost"
+          : `the console's list of keys lacks ${missingKeyId}, which is in use, so the list proves nothing: a key is assumed to be lost`,
+    };
+  if (keyIds.length === 0) return { orphans: [], refund: true, because: "no key was issued" };
+  const listed = listedKeyIds(status);
+  const fate =
+    unreadResponse(attempt.id, status) === undefined
+      ? "the answer was lost"
+      : "the answer cannot be read";
+  return {
+    orphans: keyIds.filter((keyId) => !listed.includes(keyId)).map(lost),
+    refund: false,
+    because: `issued, but ${fate}: ${keyIds.join(", ")}`,
+  };
 }
 
 /** Stops waiting for the attempt and assumes the worst: a key was issued and lost. */
@@ -157,24 +180,4 @@ function lostKey(
   const expirationTime = expiryOf(latest, expiresInDays ?? defaultDays);
   const found = { keyId, attemptId: id, observedTime: now, expirationTime, late: undefined };
   return { ...found, serviceAccount, saId };
-}
-
-function union(
-  ...lists: readonly (readonly string[] | undefined)[]
-): ReadonlySet<string> | undefined {
-  const known = lists.filter((list) => list !== undefined);
-  return known.length === 0 ? undefined : new Set(known.flat());
-}
-
-/** The key in use, if a complete list of the attempt's account must contain it: the console has accepted it and has not rejected it since. */
-function keyInUse(
-  { status: { current, attempt }, rejection }: ApiKeySnapshot,
-  now: Instant,
-): readonly string[] {
-  const isOurs =
-    current?.verificationTime !== undefined &&
-    current.saId === attempt?.saId &&
-    now < current.expirationTime &&
-    rejection?.keyId !== current.keyId;
-  return isOurs ? [current.keyId] : [];
 }

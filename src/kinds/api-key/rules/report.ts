@@ -12,7 +12,7 @@ import type { KindCondition, ObjectReport, Report } from "../../../reconciler/ru
 import { requestToken } from "../../../reconciler/rules/request.ts";
 import { apiKeyType } from "../../../resources/resource-types.ts";
 import { type AgreedTime, certainTime, msUntil } from "../../../util/agreed-time.ts";
-import { DAY, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
+import { DAY, type Instant, SECOND, toIso8601 } from "../../../util/time.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import type { KeyAccount } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
@@ -79,7 +79,6 @@ export function report(
             pairCheckMs(snapshot, outcome, at, timing),
             rehearsalMs(snapshot, outcome, at),
             patienceMs(snapshot, at, timing),
-            lateKeysMs(snapshot),
           ),
     ...newMemory(snapshot, at, before),
   };
@@ -243,11 +242,6 @@ function verified(snapshot: ApiKeySnapshot, outcome: Outcome): KindCondition | u
 
 function waitMs(outcome: Outcome): number {
   return ("afterMs" in outcome ? outcome.afterMs : undefined) ?? Number.POSITIVE_INFINITY;
-}
-
-/** Retries late keys that the run has left over, because another run was listing lost keys of the account. */
-function lateKeysMs({ hasTriedLateKeys }: ApiKeySnapshot): number {
-  return hasTriedLateKeys === true ? MINUTE : Number.POSITIVE_INFINITY;
 }
 
 /** Reads a Secret at intervals if the watch does not cover it: the watch covers only the operator's Secrets. */

@@ -2,6 +2,7 @@
 
 import type { ApiKey, ApiKeySpec } from "../../../api/api-key.ts";
 import type { ConnectionSpec } from "../../../api/connection.ts";
+import type { ServiceAccountStatus } from "../../../api/service-account.ts";
 import type { IamError } from "../../../console/errors.ts";
 import type { PairEvidence } from "../../../console/evidence.ts";
 import type { Consumers, ConsumersMode } from "../../../consumers/board.ts";
@@ -53,8 +54,8 @@ export interface ApiKeySnapshot extends ApiKeyMemory, LearnedInRun {
   readonly reservedMetadata?: readonly string[];
   /** Keys of this ApiKey's attempts that its account reports as unmanaged and its status does not list. */
   readonly lateKeys: readonly LateKey[];
-  /** Another ApiKey of the account whose attempt is open and unexplained. */
-  readonly unsettledPeer: string | undefined;
+  /** What the run of the account has found out about the open attempt. */
+  readonly explanation: Explanation | undefined;
   /** What is known about the Pods that use the Secret. */
   readonly consumers: { readonly mode: ConsumersMode; readonly known: Consumers | undefined };
   /** Whether the operator only plans for the object. */
@@ -193,28 +194,13 @@ export interface LateKey extends KeyAccount {
   readonly attemptId: string;
 }
 
-/** Findings so far about an open attempt. Times are from the monotonic clock. */
+/** Since when this process knows of an open attempt without a pair (monotonic clock, milliseconds). */
 interface KeyRecovery {
   readonly attemptId: string;
   readonly since: number;
-  readonly firstRead?: { readonly at: number; readonly keyIds: readonly string[] | undefined };
 }
 
-/** The second read of the account's keys, and the keys of its other ApiKeys at that time. */
-export interface SecondRead {
-  readonly keyIds: readonly string[] | undefined;
-  readonly peers: PeerKeys;
-}
-
-export interface PeerKeys {
-  /** Whether the lists contain every key that an attempt of another ApiKey may have issued. */
-  readonly isConclusive: boolean;
-  readonly known: readonly string[];
-  /** Number of lost keys in `known` that are listed for one attempt but were issued by another. */
-  readonly surplus: number;
-  /** Keys that the console has accepted and that have not expired. */
-  readonly inUse: readonly string[];
-}
+export type Explanation = NonNullable<ServiceAccountStatus["explainedAttempts"]>[number];
 
 /** How an attempt is closed that has delivered no pair. */
 export interface Closing {
@@ -238,8 +224,6 @@ interface LearnedInRun {
   readonly precheck?: Precheck | undefined;
   /** By `verdictKey`: what the checks of pairs in this run have shown. */
   readonly verdicts?: ReadonlyMap<string, PairEvidence>;
-  /** Whether this run has tried to list the late keys. Another run may have to list them first. */
-  readonly hasTriedLateKeys?: true;
   /** Whether this run has written the target Secret. */
   readonly hasWritten?: true;
   /** Whether the key was written to a Secret of another owner. */

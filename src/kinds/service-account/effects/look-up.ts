@@ -10,7 +10,7 @@ import { defineEffect } from "../../../reconciler/effects.ts";
 import { readOtherClaims, refOf } from "../claims.ts";
 import { listedObjects } from "../listed-objects.ts";
 import type { MarkedAccounts } from "../marked-accounts.ts";
-import { readMarked } from "../observe.ts";
+import { readApiKeysAgain, readMarked } from "../observe.ts";
 import { accountAfter } from "../rules/account.ts";
 import { desiredAccount } from "../rules/desired-account.ts";
 import { accountsWithName } from "../rules/recovery.ts";
@@ -84,11 +84,12 @@ async function readIfDue(
 /** Calls getServiceAccount. */
 export const { read: getAccount, tryRead: tryGetAccount } = defineRead(
   "GetAccount",
-  async ({ saId }: { readonly saId: string }, snapshot, { clock, console, signal }) => {
-    const lookTime = clock.now();
-    const detail = await lookUpAccount(console(sessionOf(snapshot)), saId, signal);
+  async ({ saId }: { readonly saId: string }, snapshot, run) => {
+    const lookTime = run.clock.now();
+    const detail = await lookUpAccount(run.console(sessionOf(snapshot)), saId, run.signal);
     const answer = { detail };
-    return { answer, account: accountAfter(snapshot, answer), lookTime };
+    const account = accountAfter(snapshot, answer);
+    return { answer, account, lookTime, ...(await readApiKeysAgain(snapshot.object, run)) };
   },
 );
 

@@ -92,6 +92,11 @@ function expiriesOf(apiKeys: readonly ApiKey[]): ReadonlyMap<string, Instant> {
   return expiries;
 }
 
+/** The keys that ApiKeys name. */
+export function namedKeyIds(apiKeys: readonly ApiKey[]): ReadonlySet<string> {
+  return new Set(expiriesOf(apiKeys).keys());
+}
+
 /** Whether the account's list was read in this run. */
 function isRead(snapshot: AccountSnapshot): boolean {
   return judgeAnswer(snapshot)?.account !== undefined;

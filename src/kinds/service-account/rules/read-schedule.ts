@@ -5,6 +5,7 @@ import { accessToRevoke, type ConnectionLookup } from "../../../reconciler/conte
 import { remainingMs } from "../../../util/agreed-time.ts";
 import { DAY, HOUR, type Instant, MINUTE, parseDuration, SECOND } from "../../../util/time.ts";
 import { consoleURLOf } from "./desired-account.ts";
+import { isAttemptListDue } from "./issue-attempts.ts";
 import type { AccountSnapshot, ListTimes, WithAccount } from "./snapshot.ts";
 
 /** Maximum share of the connection's rate limit for reading its accounts. */
@@ -49,6 +50,7 @@ export function isReadDue(snapshot: WithAccount, now: Instant): boolean {
     lastRead.saId !== account.saId ||
     lastRead.consoleURL !== consoleURL ||
     keyRequests.some((each) => !lastRead.keyRequests.includes(each)) ||
+    isAttemptListDue(snapshot, now) ||
     now >= nextReadTime(snapshot, now)
   );
 }

@@ -13,10 +13,11 @@ import { serviceAccountType } from "../../../resources/resource-types.ts";
 import { type AgreedTime, correctedTime } from "../../../util/agreed-time.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
 import { accessConditions } from "./access.ts";
-import { auditKeys, type KeyAudit } from "./audit.ts";
+import { auditKeys } from "./audit.ts";
 import { auditConditions, auditEvents } from "./audit-report.ts";
 import { inUse } from "./deletion.ts";
 import { consoleURLOf } from "./desired-account.ts";
+import { explainAttempts } from "./issue-attempts.ts";
 import { orphanedAccountEvents, orphanedAccounts } from "./orphaned-accounts.ts";
 import { ownershipOf } from "./ownership.ts";
 import { nextListTime, nextReadTime, readTimeAfter } from "./read-schedule.ts";
@@ -39,12 +40,15 @@ export function report(
 ): Report<AccountState> {
   const readiness = readinessAfter(snapshot, outcome);
   const audit = isDeleting(snapshot) ? undefined : auditKeys(snapshot, at.now);
+  const { explained, evidence, afterMs } = explainAttempts(snapshot, at.now);
   const state = {
     ...stateAfter(snapshot, outcome, readiness, at, before),
     unnamed: audit?.unnamed,
+    evidence,
   };
+  const found = { ...(audit ?? storedAudit(snapshot)), explainedAttempts: explained };
   const object = {
-    ...objectReport(snapshot, readiness, state.lastRead?.startTime, at, audit),
+    ...objectReport(snapshot, readiness, state.lastRead?.startTime, at, found),
     conditions: [
       ...auditConditions(snapshot, audit, ownershipOf(snapshot) === "Gone"),
       ...accessConditions(snapshot),
@@ -67,7 +71,7 @@ export function report(
     requeueAfterMs:
       outcome.kind === "Failed"
         ? undefined
-        : soonest(requeueAfterMs(snapshot, readiness, state, at), audit?.afterMs),
+        : soonest(requeueAfterMs(snapshot, readiness, state, at), audit?.afterMs, afterMs),
     // Without the account, its policies cannot be unbound.
     isUrgent:
       snapshot.spec.access === "Revoked" &&
@@ -76,16 +80,21 @@ export function report(
   };
 }
 
+type KeyFindings = Pick<
+  AccountStatus,
+  "unmanagedKeys" | "unmanagedKeyCount" | "expiredKeyIds" | "explainedAttempts"
+>;
+
 /** The status of an account; `listTime` is when its keys were last read. */
 function objectReport(
   snapshot: AccountSnapshot,
   readiness: Readiness,
   listTime: Instant | undefined,
   at: AgreedTime,
-  audit: KeyAudit | undefined,
+  found: KeyFindings,
 ): ObjectReport<ServiceAccount> {
   const { object, account, attempt, recoveryTime, unreadableResponse } = snapshot;
-  const { unmanagedKeys, unmanagedKeyCount, expiredKeyIds } = audit ?? storedAudit(snapshot);
+  const { unmanagedKeys, unmanagedKeyCount, expiredKeyIds, explainedAttempts } = found;
   const ownership = ownershipOf(snapshot);
   const status = accountStatusCodec.encode({
     ...account,
@@ -93,6 +102,7 @@ function objectReport(
     unmanagedKeys,
     unmanagedKeyCount,
     expiredKeyIds,
+    explainedAttempts: explainedAttempts?.length === 0 ? undefined : explainedAttempts,
     orphanedAccounts: orphanedAccounts(snapshot, at.now),
     name: account?.name?.slice(0, 128).toWellFormed(),
     state: ownership === "Gone" ? undefined : account?.state?.slice(0, 64).toWellFormed(),
@@ -131,8 +141,8 @@ function lastAttemptId({ status }: ServiceAccount): string | undefined {
 }
 
 /** If the object is being deleted, earlier findings stay. */
-function storedAudit(snapshot: AccountSnapshot): Partial<AccountStatus> {
-  return isDeleting(snapshot) ? accountStatusCodec.decode(snapshot.object.status) : {};
+function storedAudit(snapshot: AccountSnapshot): Omit<KeyFindings, "explainedAttempts"> {
+  return accountStatusCodec.decode(isDeleting(snapshot) ? snapshot.object.status : {});
 }
 
 /**

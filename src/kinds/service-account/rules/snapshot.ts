@@ -192,6 +192,21 @@ export interface AccountState {
   readonly unreadableResponse?: AccountStatus["unreadableResponse"] | undefined;
   /** Keys of the last list that no ApiKey names; absent before the first list. */
   readonly unnamed?: UnnamedKeys | undefined;
+  /** By ID: settled attempts of ApiKeys that are not explained. */
+  readonly evidence?: ReadonlyMap<string, AttemptEvidence> | undefined;
+}
+
+/** What the lists of the account's keys have shown since an attempt of an ApiKey was settled. */
+export interface AttemptEvidence {
+  readonly firstTime: Instant;
+  /** Whether a second list was late enough. Later lists do not count. */
+  readonly isComplete: boolean;
+  /**
+   * The keys that it may have issued, and whether their descriptions say so. Absent if the console does not list keys.
+   */
+  readonly keys: ReadonlyMap<string, boolean> | undefined;
+  /** Keys in use that no list has shown. */
+  readonly missingKeyIds: readonly string[];
 }
 
 export interface AccountRead {

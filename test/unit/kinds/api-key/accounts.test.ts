@@ -295,7 +295,7 @@ describe("an open attempt of an account that the spec no longer names", () => {
   test("is explained on its own account", () => {
     const otherAccounts = new Map([["sa-2", other]]);
     expect(step(open({ otherAccounts }), {}, timing.recoverySettleMs)).toMatchObject({
-      kind: "ReadUnexplainedKeys",
+      kind: "SettleAttempt",
     });
   });
 
@@ -307,20 +307,19 @@ describe("an open attempt of an account that the spec no longer names", () => {
     });
   });
 
+  test("is closed by the record of an account that is not ready", () => {
+    const explanation = { id: "a1", keyIds: ["sak_2"] };
+    expect(step(open({ explanation }))).toMatchObject({
+      kind: "CloseAttempt",
+      orphans: [{ keyId: "sak_2", ...ofOther }],
+    });
+  });
+
   test("waits without end for an account that the spec names", () => {
     const own = open({
       account: waiting,
       status: { current: current(1), attempt: openAttempt(2) },
     });
     expect(step(own, {}, DAY)).toEqual(waiting);
-  });
-
-  test("the key in use of another account does not have to be in its list", () => {
-    const otherAccounts = new Map([["sa-2", other]]);
-    const peers = { isConclusive: true, known: [], surplus: 0, inUse: [] };
-    const firstRead = { at: 0, keyIds: ["sak_old"] };
-    const world = open({ otherAccounts, recovery: { attemptId: "a1", since: 0, firstRead } });
-    const answers = { ReadKeysAgain: { keyIds: ["sak_old"], peers } };
-    expect(step(world, answers)).toMatchObject({ because: "no key was issued", refund: true });
   });
 });

@@ -17,7 +17,6 @@ import type {
   ApiKeyRun,
   ApiKeySnapshot,
   ReadyAccount,
-  SecondRead,
 } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import type {
   CurrentKey,
@@ -165,6 +164,7 @@ export const openAttempt = (revision: number) => ({
   startTime: NOW,
   expiresInDays: 90,
   knownKeyIds: ["sak_old"],
+  settled: undefined,
   ...ofBot,
 });
 
@@ -203,7 +203,7 @@ export function snapshot(changes: Changes = {}): ApiKeySnapshot {
     rehearsal: undefined,
     keysBeforeRestore: [],
     lateKeys: [],
-    unsettledPeer: undefined,
+    explanation: undefined,
     isPlanned: false,
     secretsAreWatched: false,
     consumers: { mode: "none", known: undefined },
@@ -325,12 +325,4 @@ export function reportedStatus(
   if (entry === undefined) throw new Error("nothing is reported");
   const suspended = entry.suspended ?? outcome.kind === "Suspended";
   return JSON.parse(JSON.stringify(statusOf({ ...entry, suspended }, reading)));
-}
-
-/** The second look at the account's keys, with nothing of others in the way. */
-export function read(
-  keyIds: readonly string[] | undefined,
-  peers: Partial<SecondRead["peers"]> = {},
-): SecondRead {
-  return { keyIds, peers: { isConclusive: true, known: [], surplus: 0, inUse: [], ...peers } };
 }

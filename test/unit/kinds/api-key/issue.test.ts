@@ -177,7 +177,6 @@ test.each(
       }),
     },
     NamespaceBudgetExceeded: { "a request over the grant": snapshot({ ...limited, ...requested }) },
-    WaitingForPeer: { "a peer is issuing": snapshot({ unsettledPeer: "other" }) },
   }),
 )("what forbids to issue a key: %s, if %s", (reason, _, world) => {
   expect(firstFinding(blocks, world, at(), why)?.reason ?? "none").toBe(reason);

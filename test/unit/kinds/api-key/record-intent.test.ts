@@ -1,11 +1,9 @@
 /** What becomes of an intent that the API server does not store, or not as an annotation. */
 import { expect, test } from "vitest";
-import { AttemptRegistry } from "../../../../src/kinds/api-key/attempts.ts";
 import { recordIntent } from "../../../../src/kinds/api-key/effects/issue.ts";
 import { NamespaceIssues } from "../../../../src/kinds/api-key/namespace-issues.ts";
 import type { ApiKeyRun } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
-import { attemptId } from "../../../../src/resources/marker.ts";
 import { cachesWith } from "../../../support/caches-with.ts";
 import { account, answerOf, NOW, object, snapshot } from "./builders.ts";
 
@@ -14,7 +12,6 @@ type MergePatch = (type: unknown, key: unknown, patch: Patch) => Promise<unknown
 const none = { byIndex: () => [] };
 
 function setUp(mergePatch: MergePatch) {
-  const attempts = new AttemptRegistry(() => undefined);
   const namespaceIssues = new NamespaceIssues(cachesWith({ serviceaccounts: none, apikeys: none }));
   const run = {
     clock: { now: () => NOW },
@@ -30,41 +27,32 @@ function setUp(mergePatch: MergePatch) {
   const because = { reason: "FirstKey", message: "There is no key yet." } as const;
   const record = (knownKeyIds: readonly string[] = []) =>
     answerOf(
-      recordIntent({ attempts, namespaceIssues } as never)(world, {
+      recordIntent({ namespaceIssues } as never)(world, {
         because,
         knownKeyIds,
         revision: 1,
       }),
       run,
     );
-  const left = () => {
-    const isBusy = attempts.isBusy("team-a/bot");
-    attempts.endRun("team-a/ci");
-    const isOpen = attempts.isOpen(attemptId(metadata.uid, "a1"), "Unexplained");
-    return {
-      isBusy,
-      isOpen,
-      count: namespaceIssues.count(account.connection, "team-a", { now: NOW }),
-    };
-  };
-  return { record, left };
+  const counted = () => namespaceIssues.count(account.connection, "team-a", { now: NOW });
+  return { record, counted };
 }
 
-test("an intent that is not stored leaves nothing open, and does not count", async () => {
+test("an intent that is not stored does not count", async () => {
   const conflict = new KubeError("Conflict", "somebody has changed it");
-  const { record, left } = setUp(() => Promise.reject(conflict));
+  const { record, counted } = setUp(() => Promise.reject(conflict));
   await expect(record()).rejects.toBe(conflict);
-  expect(left()).toEqual({ isBusy: false, isOpen: false, count: 0 });
+  expect(counted()).toBe(0);
 });
 
 test("an intent with too many keys for an annotation is in the status, and counts", async () => {
   const patched: string[] = [];
-  const { record, left } = setUp(async (_, __, { metadata }) => {
+  const { record, counted } = setUp(async (_, __, { metadata }) => {
     patched.push(...Object.keys(metadata));
     return object();
   });
   const keyIds = Array.from({ length: 1_000 }, (_, index) => `sak_${index}`.padEnd(20, "x"));
   expect(await record(keyIds)).toMatchObject({ answer: { isInStatus: true } });
   expect(patched).toEqual(["uid", "resourceVersion", "finalizers"]);
-  expect(left()).toEqual({ isBusy: true, isOpen: true, count: 1 });
+  expect(counted()).toBe(1);
 });

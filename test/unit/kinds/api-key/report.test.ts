@@ -355,7 +355,6 @@ describe("the next run", () => {
   test.each([
     ["after a wait", delivered(), { ...blocked, afterMs: 7 }, {}, 7],
     ["at the check of the Secret", delivered(), rest, {}, timing.secretCheckMs],
-    ["where another run lists lost keys", late, rest, { hasTriedLateKeys: true }, MINUTE],
     ["where there is no room for late keys", late, rest, {}, timing.secretCheckMs],
     ["where an invalid Secret may go away", delivered(), failed(invalid), {}, timing.secretCheckMs],
     ["where a key cannot be ended", delivered(), failed(denied), refusal, timing.secretCheckMs],

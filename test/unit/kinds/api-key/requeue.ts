@@ -21,9 +21,6 @@ const effects: typeof real = {
   *noteStaged(s) {
     return s.verdicts === undefined ? yield* real.noteStaged(s) : s;
   },
-  *queueForAccount(s) {
-    return s.verdicts === undefined ? yield* real.queueForAccount(s) : s;
-  },
 };
 const rules: Requeued<ApiKeyKind>["rules"] = {
   run: (snapshot, readNow) => reconcileApiKey(snapshot, { effects, timing, readNow }),
@@ -80,7 +77,11 @@ const orphan = (observedTime: number) => ({
 });
 const status = fc.record({
   current: maybe(current),
-  attempt: rarely(before.map((startTime) => ({ ...keys.openAttempt(2), startTime }))),
+  attempt: rarely(
+    fc
+      .record({ startTime: before, settled: fc.constantFrom(undefined, true as const) })
+      .map((changes) => ({ ...keys.openAttempt(2), ...changes })),
+  ),
   superseded: fc.array(
     before.map((supersededTime) => keys.superseded(3, { supersededTime })),
     { maxLength: 3 },
@@ -91,11 +92,11 @@ const status = fc.record({
     { maxLength: 5 },
   ),
 });
-const recovery = fc.record({ since: ago, firstRead: maybe(ago) }).map(({ since, firstRead }) => ({
-  attemptId: "a1",
-  since: 1_000_000 - since,
-  ...(firstRead !== undefined && { firstRead: { at: 1_000_000 - firstRead, keyIds: [] } }),
-}));
+const explained = (keyIds: readonly string[] | undefined) => ({
+  id: "a1",
+  keyIds: keyIds && [...keyIds],
+});
+const recovery = ago.map((since) => ({ attemptId: "a1", since: 1_000_000 - since }));
 type Target = (spec: ApiKeySpec, current: CurrentKey | undefined) => ApiKeySnapshot["target"];
 const targets: Readonly<Record<string, Target>> = {
   held: (spec, current) => keys.holding({ ...keys.pair(1), ...current }, spec),
@@ -126,7 +127,12 @@ const situations = fc
     rejection: rejectionOf("sak_1"),
     pendingRejection: rejectionOf("sak_2"),
     lastCheckTime: maybe(before),
-    unsettledPeer: mostly(undefined, "peer"),
+    explanation: mostly<ApiKeySnapshot["explanation"]>(
+      undefined,
+      explained([]),
+      explained(["sak_7"]),
+      explained(undefined),
+    ),
     isPlanned: fc.boolean(),
     secretsAreWatched: fc.boolean(),
     deletion: rarely(fc.record({ since: before, blocked: maybe(recently) })),

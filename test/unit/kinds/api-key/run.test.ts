@@ -7,7 +7,6 @@ import type {
   ApiKeyKind,
   ApiKeySnapshot,
   Rehearsal,
-  SecondRead,
 } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { reconcileApiKey } from "../../../../src/kinds/api-key/run.ts";
 import type { IssuedPair } from "../../../../src/kinds/api-key/secret/pair.ts";
@@ -38,7 +37,6 @@ import {
   play,
   playDeletion,
   prechecked,
-  read,
   rowsOf,
   same,
   snapshot,
@@ -76,7 +74,7 @@ const waiting = {
 const trying = (changes: Changes = {}) =>
   snapshot({ ...changes, status: { attempt: openAttempt(1), ...changes.status } });
 const since = (monotonic: number) => ({ recovery: { attemptId: "a1", since: monotonic } });
-const recovery = { attemptId: "a1", since: 0, firstRead: { at: 0, keyIds: ["sak_old"] } };
+const recovery = { attemptId: "a1", since: 0 };
 const lost = (revision: number) => ({
   keyId: `sak_${revision}`,
   attemptId: "unknown",
@@ -118,9 +116,6 @@ test.each(
         rehearsedAgo(0, { stop: refusedWrite, generation: 7 }),
       ),
     },
-    QueueForAccount: {
-      "an unexplained attempt of another ApiKey": snapshot({ unsettledPeer: "b" }),
-    },
     ReadTarget: {
       "a Secret that the watch does not list": snapshot({ target: { kind: "Unlisted" } }),
     },
@@ -140,7 +135,7 @@ test.each(
       }),
       "a late key of the open attempt": trying({ lateKeys: [{ ...late, attemptId: "a1" }] }),
     },
-    ReadUnexplainedKeys: { "an open attempt after the time-out": trying(since(985_000)) },
+    SettleAttempt: { "an open attempt after the time-out": trying(since(985_000)) },
     NoteStaged: {
       "a held pair that is staged": snapshot({ held, staging: two }),
       "the attempt's pair is staged": trying({ staging: one }),
@@ -198,7 +193,6 @@ test.each(
       ),
     },
     Waiting: {
-      queued: having({ QueueForAccount: same }, snapshot({ unsettledPeer: "b" })),
       "an intent of another run whose recovery has started": trying(since(justNow)),
       "an open attempt whose time has not come": trying(since(999_999)),
       "an open attempt of a console with longer time-outs": trying({
@@ -219,10 +213,6 @@ test.each(
       "a refusal of this hour": delivered(rehearsedAgo(HOUR - 1, { stop: refusedWrite })),
       "a rehearsal of this run": having({ Rehearse: same }, delivered(rehearsedAgo(DAY))),
       "a key in the Secret that the status forgot": delivered({ keysBeforeRestore: [lost(1)] }),
-      "a late key that another run may list": delivered({
-        lateKeys: [late],
-        hasTriedLateKeys: true,
-      }),
       "late keys without end": delivered({
         lateKeys: [late],
         status: { orphaned: manyLost },
@@ -247,54 +237,46 @@ test("a check of the key in use without a clear answer stops no rotation, and is
   expect(firstOf(having(answers, rotating))).toEqual({ kind: "Precheck" });
 });
 
-describe("keys that the console lists after an attempt", () => {
-  const inUse = trying({
-    target: holding(pair(1)),
-    recovery: { ...recovery, firstRead: { at: 0, keyIds: [] } },
-    status: { current: current(1), attempt: openAttempt(2) },
-  });
-  const withCurrent = (changes: object): ApiKeySnapshot => ({
-    ...inUse,
-    status: { ...inUse.status, current: current(1, changes) },
-  });
-  const none = trying({ recovery: { ...recovery, firstRead: { at: 0, keyIds: [] } } });
-  const first = trying({ recovery });
-  const rotated = trying({ recovery, status: { superseded: [superseded(1)] } });
-  const listsNone = trying({
-    recovery,
-    status: { attempt: { ...openAttempt(1), knownKeyIds: undefined } },
-  });
-  const rejected = { ...inUse, rejection: { keyId: "sak_1", since: justNow } };
+describe("an attempt is closed as the run of its account explains it", () => {
+  const explained = (keyIds: string[] | undefined, missingKeyId?: string): World =>
+    having(
+      { VerifyPair: same },
+      trying({
+        recovery,
+        explanation: { id: "a1", keyIds, missingKeyId },
+        status: { superseded: [superseded(2)] },
+      }),
+    );
 
-  test.each<[string, ApiKeySnapshot, SecondRead, readonly (string | undefined)[], boolean?]>([
+  test.each<[string, World, readonly (string | undefined)[], boolean, RegExp]>([
+    ["one key", explained(["sak_3"]), ["sak_3"], false, /issued, but the answer was lost: sak_3$/],
     [
-      "known before, of peers, or listed already",
-      rotated,
-      read(["sak_old", "sak_1", "sak_lost", "sak_peer"], { known: ["sak_peer"] }),
-      ["sak_lost"],
+      "a key that the status lists",
+      explained(["sak_2", "sak_3"]),
+      ["sak_3"],
+      false,
+      /sak_2, sak_3/,
     ],
-    ["none but a known one", rotated, read(["sak_old"]), []],
-    ["listed by another", first, read(["sak_x"], { known: ["sak_x"], surplus: 1 }), [], false],
-    ["no list", listsNone, read(undefined), [undefined]],
-    ["lacking the key in use", inUse, read([]), [undefined]],
-    ["lacking a peer's", none, read([], { inUse: ["sak_peer"] }), [undefined]],
-    ["lacking none", none, read([]), []],
-    ["lacking one never accepted", withCurrent({ verificationTime: undefined }), read([]), []],
-    ["lacking an expired one", withCurrent({ expirationTime: NOW }), read([]), []],
-    ["lacking one that the console refuses", rejected, read([]), []],
-    ["lacking it in one of two lists", inUse, read(["sak_1"]), []],
-    ["an unknown one instead of the key in use", inUse, read(["sak_lost"]), ["sak_lost"]],
-  ])("%s", (_, world, secondRead, keyIds, refund = keyIds.length === 0) => {
+    ["none", explained([]), [], true, /^no key was issued$/],
+    ["no list", explained(undefined), [undefined], false, /does not list keys/],
+    [
+      "a list without a key in use",
+      explained(undefined, "sak_1"),
+      [undefined],
+      false,
+      /lacks sak_1/,
+    ],
+  ])("%s", (_, world, keyIds, refund, because) => {
     const orphans = keyIds.map((keyId) => ({ keyId, attemptId: "a1" }));
-    const closing = { kind: "CloseAttempt", refund, orphans };
-    const given = having({ VerifyPair: same, ReadKeysAgain: secondRead }, world);
-    expect(firstOf(given)).toMatchObject(closing);
+    expect(firstOf(world)).toMatchObject({ kind: "CloseAttempt", refund, orphans });
+    expect(firstOf(world)).toMatchObject({ because: expect.stringMatching(because) });
   });
 
-  test("prove nothing while one of them may be of another ApiKey", () => {
-    const secondRead = read(["sak_lost"], { isConclusive: false });
-    const recovering = { kind: "Waiting", reason: "Recovering" };
-    expect(firstOf(having({ ReadKeysAgain: secondRead }, first))).toMatchObject(recovering);
+  test("an attempt is settled once, and waits for its account", () => {
+    const settled = { status: { attempt: { ...openAttempt(1), settled: true as const } } };
+    expect(firstOf(trying({ recovery, ...settled }))).toMatchObject({ reason: "Recovering" });
+    const [, end] = [...play(trying({ recovery }))];
+    expect(end).toMatchObject({ kind: "Waiting", reason: "Recovering" });
   });
 });
 
