@@ -10,14 +10,14 @@ import type { PlannedCall } from "../api/plan.ts";
 import type { ResourceType } from "../kube/resource.ts";
 import type { End, Failing } from "./rules/outcome.ts";
 import type { EventOf, ReportedObject } from "./rules/report.ts";
-import type { KindTypes, Progress, ReadContext, RunContext } from "./run-context.ts";
+import type { KindTypes, ReadContext, RunContext } from "./run-context.ts";
 
 /** A run, or a part of it, and what it returns. */
 export type Effects<K extends KindTypes, Result> = Generator<Effect<K>, Result, unknown>;
 
 /** How a run ends, and what it knows then. */
 export interface Ended<K extends KindTypes> {
-  readonly progress: Progress<K>;
+  readonly snapshot: K["Snapshot"];
   readonly end: End | Failing;
 }
 
@@ -26,14 +26,14 @@ export function endRun<K extends KindTypes>(
   snapshot: K["Snapshot"],
   end: Ended<K>["end"],
 ): Ended<K> {
-  return { progress: { snapshot }, end };
+  return { snapshot, end };
 }
 
 export interface Effect<K extends KindTypes> {
   readonly does: Read<K> | Change<K>;
   readonly input: unknown;
   /** What the run knows before the effect: the report of a failure is about it. */
-  readonly known: Progress<K>;
+  readonly snapshot: K["Snapshot"];
 }
 
 interface Named {
@@ -97,6 +97,6 @@ export function defineEffect<K extends KindTypes, Snapshot extends K["Snapshot"]
   does: Read<K, Snapshot, Input, Answer> | Change<K, Snapshot, Input, Answer>,
 ) {
   return function* (snapshot: Snapshot, input: Input): Effects<K, Answer> {
-    return (yield { does, input, known: { snapshot } }) as Answer;
+    return (yield { does, input, snapshot }) as Answer;
   };
 }

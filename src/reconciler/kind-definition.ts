@@ -10,7 +10,7 @@ import type { Data } from "./data.ts";
 import type { Effects, Ended } from "./effects.ts";
 import type { Outcome } from "./rules/outcome.ts";
 import type { KindCondition, Report } from "./rules/report.ts";
-import type { KindTypes, Progress, ReadContext } from "./run-context.ts";
+import type { KindTypes, ReadContext } from "./run-context.ts";
 
 export interface KindDefinition<K extends KindTypes> {
   readonly type: ResourceType<K["Object"]>;
@@ -42,7 +42,7 @@ export interface KindDefinition<K extends KindTypes> {
 
   /** Pure. Computes status, conditions and events from one value, both after a success and after a failure. */
   report(
-    progress: Progress<K>,
+    snapshot: K["Snapshot"],
     outcome: Outcome,
     at: ClockReading,
     state: K["State"] | undefined,

@@ -15,8 +15,9 @@ import { ProcessState } from "./process-state.ts";
 import { publishEvents } from "./publish.ts";
 import { RELEASED_RECHECK_MS, ReleasedViews } from "./released-views.ts";
 import { rejectSpec, reportFailure, reportOutcome, writeStatusNow } from "./report-run.ts";
-import { isFailing, isReleased, PartialFailure } from "./rules/outcome.ts";
-import type { DryRun, KindTypes, Progress, RunContext } from "./run-context.ts";
+import { isFailing, isReleased } from "./rules/outcome.ts";
+import { PartialFailure } from "./rules/partial-failure.ts";
+import type { DryRun, KindTypes, RunContext } from "./run-context.ts";
 import { effectsOf, performEffect, runEffects } from "./run-effects.ts";
 import { RunSessions } from "./run-sessions.ts";
 import { LOOK_MS, UnansweredStatuses } from "./unanswered-statuses.ts";
@@ -127,7 +128,7 @@ function createRunContext<K extends KindTypes>(
       return states.of(uid);
     },
     setState: (state) => states.set(uid, namespace, state),
-    writeStatus: (progress, outcome) => writeStatusNow(kind, progress, run, outcome),
+    writeStatus: (snapshot, outcome) => writeStatusNow(kind, snapshot, run, outcome),
   };
   return run;
 }
@@ -173,19 +174,19 @@ async function runKind<K extends KindTypes>(
   spec: K["Spec"],
   run: RunContext<K>,
 ): Promise<Result> {
-  let known: Progress<K> | undefined;
+  let known: K["Snapshot"] | undefined;
   try {
-    known = { snapshot: await kind.observe(object, spec, run) };
+    known = (await kind.observe(object, spec, run)) as K["Snapshot"];
     const effects = effectsOf(kind, known, spec, () => readClock(run));
-    const { progress, end } = await runEffects(effects, (effect) => {
-      known = effect.known;
+    const { snapshot, end } = await runEffects(effects, (effect) => {
+      known = effect.snapshot;
       return performEffect(effect, run);
     });
-    known = progress;
+    known = snapshot;
     if (isFailing(end)) throw end.error;
     return isReleased(end)
-      ? await release(kind, progress.snapshot.object, end.events, run)
-      : await reportOutcome(kind, progress, end, run);
+      ? await release(kind, snapshot.object, end.events, run)
+      : await reportOutcome(kind, snapshot, end, run);
   } catch (error) {
     return await reportFailure(kind, known, error, run);
   }
@@ -201,7 +202,7 @@ async function saveKind<K extends KindTypes>(
   const isSaved = () => kind.mustSave?.(object) !== true;
   if (isSaved()) return;
   const suspended = { ...spec, suspend: true };
-  const start = { snapshot: await kind.observe(object, suspended, run) };
+  const start = await kind.observe(object, suspended, run);
   const effects = effectsOf(kind, start, suspended, () => readClock(run));
   await runEffects(effects, (effect) => performEffect(effect, run), isSaved);
 }

@@ -11,31 +11,32 @@ import type { KindDefinition } from "./kind-definition.ts";
 import { publish, publishEvents, publishStatus } from "./publish.ts";
 import { errorPolicy } from "./rules/error-policy.ts";
 import { failureReadiness, timedOutReadiness } from "./rules/failure.ts";
-import { failureIn, type Outcome, type Settled } from "./rules/outcome.ts";
+import type { Outcome, Settled } from "./rules/outcome.ts";
+import { failureIn } from "./rules/partial-failure.ts";
 import { type ObjectReport, ownFields, type Report } from "./rules/report.ts";
 import { requeueMs } from "./rules/requeue.ts";
-import type { KindTypes, Performed, Progress, RunContext } from "./run-context.ts";
+import type { KindTypes, RunContext } from "./run-context.ts";
 
 const SETTLED: Settled = { kind: "Settled" };
 
 /** Reports the outcome of a run that did not reject; for a run that only planned, with its plan. */
 export async function reportOutcome<K extends KindTypes>(
   kind: KindDefinition<K>,
-  progress: Progress<K>,
+  snapshot: K["Snapshot"],
   outcome: Outcome,
   run: RunContext<K>,
   calls?: readonly PlannedCall[],
 ): Promise<Result> {
-  if (calls === undefined && outcome.kind === "Waiting" && isDeferred(progress, outcome))
+  if (calls === undefined && outcome.kind === "Waiting" && isDeferred(snapshot, outcome))
     return toResult(requeueMs(outcome, undefined));
-  const made = reportOf(kind, progress, outcome, run);
-  await publishReport(made, progress, outcome, run, calls && toPlan(calls));
+  const made = reportOf(kind, snapshot, outcome, run);
+  await publishReport(made, snapshot, outcome, run, calls && toPlan(calls));
   return toResult(outcome.kind === "Failed" ? undefined : requeueMs(outcome, made.requeueAfterMs));
 }
 
 /** Whether a new object gets no status yet. */
 export function isDeferred<K extends KindTypes>(
-  { snapshot: { object } }: Progress<K>,
+  { object }: K["Snapshot"],
   outcome: Outcome,
 ): boolean {
   return outcome.kind === "Waiting" && outcome.deferFirstStatus === true && !isReportedOn(object);
@@ -51,20 +52,20 @@ function toResult(requeueAfterMs: number | undefined): Result {
  */
 export async function reportFailure<K extends KindTypes>(
   kind: KindDefinition<K>,
-  before: Progress<K> | undefined,
+  before: K["Snapshot"] | undefined,
   thrown: unknown,
   run: RunContext<K>,
 ): Promise<Result> {
-  const { error, progress } = failureIn<Performed<K> | undefined>(thrown, before);
-  publishEvents(progress?.events ?? [], run);
+  const { error, snapshot, events } = failureIn(thrown, before);
+  publishEvents(events, run);
   const readiness = readinessAfter(error, run.signal);
   // The stop of the process is not a failure of the object.
-  if (progress === undefined || readiness === undefined || run.reportSignal.aborted) throw error;
+  if (snapshot === undefined || readiness === undefined || run.reportSignal.aborted) throw error;
   const outcome = { kind: "Failed", error, readiness } as const;
   let made: Report | undefined;
   const publishing = async () => {
-    made = reportOf(kind, progress, outcome, run);
-    await publishReport(made, progress, outcome, run);
+    made = reportOf(kind, snapshot, outcome, run);
+    await publishReport(made, snapshot, outcome, run);
   };
   const said = await tryReport(error, publishing, run.log);
   const { requeueAfterMs, isUrgent } = made ?? {};
@@ -100,18 +101,18 @@ export async function tryReport(
 /** See {@link RunContext.writeStatus}. */
 export async function writeStatusNow<K extends KindTypes>(
   kind: KindDefinition<K>,
-  { snapshot }: Progress<K>,
+  snapshot: K["Snapshot"],
   run: RunContext<K>,
   outcome: Outcome = SETTLED,
-): Promise<Progress<K>> {
+): Promise<K["Snapshot"]> {
   const { object } = snapshot;
   const { resourceVersion } = object.metadata;
-  const { objects } = kind.report({ snapshot }, outcome, readClock(run), run.state);
+  const { objects } = kind.report(snapshot, outcome, readClock(run), run.state);
   const entry = objects.find((each) => each.object === object);
   if (entry === undefined) throw new Error(`a ${kind.type.kind} reports no status of its own`);
   const bound = { ...entry, write: { ...entry.write, resourceVersion } };
   const written = await publishStatus(owned(kind, bound), run);
-  return { snapshot: { ...snapshot, object: written } };
+  return { ...snapshot, object: written };
 }
 
 /** A stored object may be older than its schema: it is not changed, and its status says why. */
@@ -139,7 +140,7 @@ export function rejection<K extends KindTypes>(
 
 async function publishReport<K extends KindTypes>(
   made: Report<K["State"]>,
-  progress: Progress<K>,
+  snapshot: K["Snapshot"],
   outcome: Outcome,
   run: RunContext<K>,
   plan?: Plan,
@@ -147,7 +148,7 @@ async function publishReport<K extends KindTypes>(
   if ("state" in made) run.setState(made.state);
   const objects =
     plan === undefined ? made.objects : made.objects.map((each) => ({ ...each, plan }));
-  const isDeleting = progress.snapshot.object.metadata.deletionTimestamp !== undefined;
+  const isDeleting = snapshot.object.metadata.deletionTimestamp !== undefined;
   try {
     await publish({ ...made, objects }, run);
   } catch (error) {
@@ -160,11 +161,11 @@ async function publishReport<K extends KindTypes>(
 /** The kind's report, completed by what is the same for all kinds. */
 export function reportOf<K extends KindTypes>(
   kind: KindDefinition<K>,
-  progress: Progress<K>,
+  snapshot: K["Snapshot"],
   outcome: Outcome,
   run: Pick<RunContext<K>, "clock" | "random" | "state">,
 ): Report<K["State"]> {
-  const made = kind.report(progress, outcome, readClock(run), run.state);
+  const made = kind.report(snapshot, outcome, readClock(run), run.state);
   const isSuspended = outcome.kind === "Suspended";
   const objects = made.objects.map((each) =>
     owned(kind, { ...each, suspended: each.suspended ?? isSuspended }),

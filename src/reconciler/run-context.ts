@@ -8,7 +8,7 @@ import type { Run } from "../runtime/result.ts";
 import type { Connections, Context } from "./context.ts";
 import type { StatusWriteContext } from "./publish.ts";
 import type { Outcome } from "./rules/outcome.ts";
-import type { EventOf, ReportedObject } from "./rules/report.ts";
+import type { ReportedObject } from "./rules/report.ts";
 
 /** The types of one kind, under one name. */
 export interface KindTypes {
@@ -18,19 +18,6 @@ export interface KindTypes {
   readonly Snapshot: { readonly object: ReportedObject };
   /** What the process remembers about an object. */
   readonly State: unknown;
-}
-
-/** What a run knows. */
-export interface Progress<K extends KindTypes> {
-  readonly snapshot: K["Snapshot"];
-}
-
-/** What a run that failed half-way knows, with what the reconciler does about it. */
-export interface Performed<K extends KindTypes> extends Progress<K> {
-  /** The reconciler publishes them. */
-  readonly events?: readonly EventOf[];
-  /** Pure. How the process state changes: at once, even if the run fails later. */
-  readonly remember?: (before: K["State"] | undefined) => K["State"];
 }
 
 /** What `observe` and steps that read are given: no member can change an object, the console or the process state. */
@@ -80,10 +67,10 @@ export interface RunContext<K extends KindTypes>
   /** Replaces the process state at once, even if the run fails later. */
   setState(state: K["State"] | undefined): void;
   /**
-   * Writes the object's status as the kind reports it for this progress and outcome (absent: Settled), in the middle of
-   * a run. Returns the progress with the written object. Rejects with Conflict if the object has changed.
+   * Writes the object's status as the kind reports it for this snapshot and outcome (absent: Settled), in the middle of
+   * a run. Returns the snapshot with the written object. Rejects with Conflict if the object has changed.
    */
-  writeStatus(progress: Progress<K>, outcome?: Outcome): Promise<Progress<K>>;
+  writeStatus(snapshot: K["Snapshot"], outcome?: Outcome): Promise<K["Snapshot"]>;
   /**
    * Call it after the finalizer of this version was removed: runs over that version, still in the cache, end at once.
    */

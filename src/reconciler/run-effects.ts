@@ -6,7 +6,7 @@ import { hasFinalizer } from "./finalizers.ts";
 import type { KindDefinition } from "./kind-definition.ts";
 import { publishEvents } from "./publish.ts";
 import type { Settled, Suspended, Waiting } from "./rules/outcome.ts";
-import type { KindTypes, Progress, RunContext } from "./run-context.ts";
+import type { KindTypes, RunContext } from "./run-context.ts";
 
 const SETTLED: Settled = { kind: "Settled" };
 const SUSPENDED: Suspended = { kind: "Suspended" };
@@ -21,17 +21,17 @@ const SUSPENDED_DELETION: Waiting = {
 /** The run of a kind over an object, or its deletion. */
 export function effectsOf<K extends KindTypes>(
   kind: KindDefinition<K>,
-  start: Progress<K>,
+  snapshot: K["Snapshot"],
   { suspend }: K["Spec"],
   readNow: ReadNow,
 ): Effects<K, Ended<K>> {
-  const effects = withFinalizers(kind.type, runOf(kind, start, readNow));
+  const effects = withFinalizers(kind.type, runOf(kind, snapshot, readNow));
   return suspend ? untilSuspended(effects) : effects;
 }
 
 function runOf<K extends KindTypes>(
   kind: KindDefinition<K>,
-  { snapshot }: Progress<K>,
+  snapshot: K["Snapshot"],
   readNow: ReadNow,
 ): Effects<K, Ended<K>> {
   return isDeleting(snapshot.object) && kind.runOfDeletion !== undefined
@@ -47,21 +47,21 @@ function* withFinalizers<K extends KindTypes>(
   let next = effects.next();
   while (!next.done) {
     const effect = next.value;
-    const isHeld = !effect.does.needsFinalizer || hasFinalizer(effect.known.snapshot.object);
-    const held = isHeld ? effect : { ...effect, known: yield* keepObject(type, effect) };
-    next = effects.next(yield held);
+    const isReady = !effect.does.needsFinalizer || hasFinalizer(effect.snapshot.object);
+    const ready = isReady ? effect : { ...effect, snapshot: yield* keepObject(type, effect) };
+    next = effects.next(yield ready);
   }
   return next.value;
 }
 
-/** Returns what the run knows, with the written object. */
+/** Returns the snapshot with the written object. */
 function* keepObject<K extends KindTypes>(
   type: ResourceType<K["Object"]>,
-  { does: { whileSuspended = false }, known }: Effect<K>,
-): Effects<K, Progress<K>> {
+  { does: { whileSuspended = false }, snapshot }: Effect<K>,
+): Effects<K, K["Snapshot"]> {
   const does = finalizerEffect<K>(type, whileSuspended) as Effect<K>["does"];
-  const written = yield { does, input: undefined, known };
-  return { snapshot: { ...known.snapshot, object: written as K["Object"] } };
+  const written = yield { does, input: undefined, snapshot };
+  return { ...snapshot, object: written as K["Object"] };
 }
 
 function isDeleting({ metadata }: KubeObject): boolean {
@@ -72,8 +72,8 @@ function isDeleting({ metadata }: KubeObject): boolean {
 function* untilSuspended<K extends KindTypes>(effects: Effects<K, Ended<K>>): Effects<K, Ended<K>> {
   let next = effects.next();
   while (!next.done && next.value.does.whileSuspended) next = effects.next(yield next.value);
-  const progress = next.done ? next.value.progress : next.value.known;
-  return { progress, end: isDeleting(progress.snapshot.object) ? SUSPENDED_DELETION : SUSPENDED };
+  const { snapshot } = next.value;
+  return { snapshot, end: isDeleting(snapshot.object) ? SUSPENDED_DELETION : SUSPENDED };
 }
 
 /** More effects than any run needs. */
@@ -91,7 +91,7 @@ export async function runEffects<K extends KindTypes>(
   let next = effects.next();
   for (let count = 0; !next.done; count += 1) {
     if (count === MAX_EFFECTS) throw new Error("the run goes in circles");
-    if (isDone()) return { progress: next.value.known, end: SETTLED };
+    if (isDone()) return { snapshot: next.value.snapshot, end: SETTLED };
     next = effects.next(await carryOut(next.value));
   }
   return next.value;
@@ -99,7 +99,7 @@ export async function runEffects<K extends KindTypes>(
 
 /** Carries out one effect and returns its answer. */
 export async function performEffect<K extends KindTypes>(
-  { does, input, known: { snapshot } }: Effect<K>,
+  { does, input, snapshot }: Effect<K>,
   run: RunContext<K>,
 ): Promise<unknown> {
   if (!does.whileSuspended) run.signal.throwIfAborted();

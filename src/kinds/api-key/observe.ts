@@ -14,7 +14,7 @@ import type { ConsumersView } from "../../consumers/board.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { ConnectionAccess } from "../../reconciler/context.ts";
 import type { Waiting } from "../../reconciler/rules/outcome.ts";
-import { PartialFailure } from "../../reconciler/rules/outcome.ts";
+import { PartialFailure } from "../../reconciler/rules/partial-failure.ts";
 import { requestToken } from "../../reconciler/rules/request.ts";
 import { reconciling } from "../../reconciler/rules/waiting.ts";
 import { settleAll } from "../../reconciler/settle-all.ts";
@@ -104,7 +104,7 @@ export async function observe(
     isPlanned: run.isPlan,
     secretsAreWatched: run.caches.secrets.isWatched,
   };
-  if (error !== undefined) throw new PartialFailure({ snapshot }, error);
+  if (error !== undefined) throw new PartialFailure(snapshot, error);
   return snapshot;
 }
 

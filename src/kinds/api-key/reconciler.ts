@@ -146,7 +146,7 @@ function createKind(
     observe: (object, spec, run) => observe(object, spec, run, coordination, consumers),
     run: (snapshot, readNow) => reconcileApiKey(snapshot, { effects, timing, readNow }),
     runOfDeletion: (snapshot, readNow) => deleteApiKey(snapshot, { effects, timing, readNow }),
-    report: ({ snapshot }, outcome, at, before) => report(snapshot, outcome, at, timing, before),
+    report: (snapshot, outcome, at, before) => report(snapshot, outcome, at, timing, before),
     ifInvalid: (message) => [notAllowed({ reason: "InvalidSpec", message })],
     mustSave: ({ metadata: { uid } }) => coordination.heldPairs.has(uid),
   };

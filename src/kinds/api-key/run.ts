@@ -2,7 +2,7 @@
 
 import type { ReadNow } from "../../reconciler/clock-reading.ts";
 import { endRun } from "../../reconciler/effects.ts";
-import { PartialFailure } from "../../reconciler/rules/outcome.ts";
+import { PartialFailure } from "../../reconciler/rules/partial-failure.ts";
 import type { KeyEffects } from "./effects/effects.ts";
 import {
   closeRejected,
@@ -225,5 +225,5 @@ function* retireKeys(
 
 /** Ends the run as failed, whatever is left to do. */
 function fail(snapshot: ApiKeySnapshot, error: Error): never {
-  throw new PartialFailure({ snapshot }, error);
+  throw new PartialFailure(snapshot, error);
 }

@@ -12,7 +12,7 @@ import type { SourceObject } from "../../connections/source.ts";
 import { isUnanswered } from "../../console/errors.ts";
 import { type KubeObject, keyOf, keyText } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import { PartialFailure } from "../../reconciler/rules/outcome.ts";
+import { PartialFailure } from "../../reconciler/rules/partial-failure.ts";
 import type { CommonStatus } from "../../reconciler/rules/report.ts";
 import { openRequest } from "../../reconciler/rules/request.ts";
 import type { ReadContext } from "../../reconciler/run-context.ts";
@@ -76,7 +76,7 @@ export async function observe(
       return { ...snapshot, ...read };
     return { ...snapshot, inputs: tooManyCertificates, identity: undefined };
   } catch (error) {
-    throw new PartialFailure({ snapshot }, error);
+    throw new PartialFailure(snapshot, error);
   }
 }
 

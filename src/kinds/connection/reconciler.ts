@@ -51,7 +51,7 @@ function create<T extends AnyConnection>(
     observe: (object, spec, run) => observe(kind, object, spec, sources, run, run.signal),
     run: (snapshot, readNow) => reconcileConnection(snapshot, readNow().now, effects),
     runOfDeletion: (snapshot, readNow) => deleteConnection(snapshot, readNow().now, effects),
-    report: ({ snapshot }, outcome, at) => report(type, snapshot, outcome, at),
+    report: (snapshot, outcome, at) => report(type, snapshot, outcome, at),
     isReader: true,
     forget: ({ namespace, name }) => registry.forget(connectionKey({ kind, name }, namespace)),
   };

@@ -24,7 +24,7 @@ export function createAccountBindingsReconciler(
     isPlanOnly: isAccountPlanOnly,
     observe,
     run: reconcileBindings,
-    report: ({ snapshot }, outcome, _, state) => report(snapshot, outcome, state),
+    report: (snapshot, outcome, _, state) => report(snapshot, outcome, state),
   };
   return createReconciler(kind, context);
 }

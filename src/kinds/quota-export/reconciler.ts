@@ -27,7 +27,7 @@ export function createQuotaExportReconciler(
     parse: (object) => parseSpec(resourceQuotaExportKind, object),
     observe,
     run: (snapshot, readNow) => reconcileQuotaExport(snapshot, readNow, listQuotas),
-    report: ({ snapshot }, outcome, at) => report(snapshot, outcome, at),
+    report,
     isReader: true,
     forget: (key) => published.drop(key),
   };

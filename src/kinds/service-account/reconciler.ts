@@ -30,7 +30,7 @@ export function createServiceAccountReconciler(
     observe: (object, spec, run) => observe(object, spec, run, marked),
     run: (snapshot, readNow) => reconcileAccount(snapshot, { ...effects, readNow }),
     runOfDeletion: (snapshot, readNow) => reconcileDeletion(snapshot, { ...effects, readNow }),
-    report: ({ snapshot }, outcome, at, state) => report(snapshot, outcome, at, state),
+    report,
     // Another field manager owns the status fields about policies bound to the account.
     foreignFields: ["bindings"],
   };

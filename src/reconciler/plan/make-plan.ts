@@ -6,8 +6,9 @@ import { silentLog } from "../../util/log.ts";
 import { readClock } from "../clock-reading.ts";
 import type { Answered, Effect, Planned, PlannedWrite } from "../effects.ts";
 import type { KindDefinition } from "../kind-definition.ts";
-import { type End, failureIn, isFailing } from "../rules/outcome.ts";
-import type { KindTypes, Progress, ReadContext, RunContext } from "../run-context.ts";
+import { type End, isFailing } from "../rules/outcome.ts";
+import { failureIn } from "../rules/partial-failure.ts";
+import type { KindTypes, ReadContext, RunContext } from "../run-context.ts";
 import { effectsOf, runEffects } from "../run-effects.ts";
 import { withInvented } from "./invented.ts";
 import { withLine } from "./lines.ts";
@@ -17,10 +18,10 @@ export interface MadePlan<K extends KindTypes> {
   readonly written: readonly PlannedWrite[];
   /** Why no step is next, if every effect is answered as assumed. */
   readonly end: End | { readonly kind: "Failed"; readonly error: unknown };
-  /** The progress at that end. */
-  readonly progress: Progress<K>;
-  /** The progress before the first effect. */
-  readonly known: Progress<K>;
+  /** The snapshot at that end. */
+  readonly assumed: K["Snapshot"];
+  /** The snapshot before the first effect. */
+  readonly known: K["Snapshot"];
   /** Whether a run would change anything, even if only the operator's own objects. */
   readonly hasEffects: boolean;
 }
@@ -39,16 +40,16 @@ export async function makePlan<K extends KindTypes>(
       return state;
     },
   };
-  const start: Progress<K> = { snapshot: await kind.observe(object, spec, planning) };
+  const start: K["Snapshot"] = await kind.observe(object, spec, planning);
   let known = start;
-  let reached = start;
+  let assumed = start;
   let calls: readonly PlannedCall[] = [];
   const written: PlannedWrite[] = [];
   let hasEffects = false;
   const assume = async (effect: Effect<K>): Promise<unknown> => {
     run.signal.throwIfAborted();
-    reached = effect.known;
-    if (!hasEffects) known = effect.known;
+    assumed = effect.snapshot;
+    if (!hasEffects) known = effect.snapshot;
     if ("call" in effect.does && !effect.does.isMinor) hasEffects = true;
     const { answer, remember, line, written: object } = await assumedAnswer(effect, planning);
     calls = withLine(calls, line);
@@ -59,20 +60,21 @@ export async function makePlan<K extends KindTypes>(
   };
   try {
     const effects = effectsOf(kind, start, spec, () => readClock(run));
-    const { progress, end } = await runEffects(effects, assume);
-    reached = progress;
-    if (!hasEffects) known = progress;
+    const { snapshot, end } = await runEffects(effects, assume);
+    assumed = snapshot;
+    if (!hasEffects) known = snapshot;
     if (isFailing(end)) throw end.error;
-    return { calls, written, end, progress, known, hasEffects };
+    return { calls, written, end, assumed, known, hasEffects };
   } catch (thrown) {
-    const { error, progress } = failureIn(thrown, reached);
+    const { error, snapshot } = failureIn(thrown, assumed);
     const end = { kind: "Failed", error } as const;
-    return { calls, written, end, progress, known: hasEffects ? known : progress, hasEffects };
+    if (!hasEffects) known = snapshot;
+    return { calls, written, end, assumed: snapshot, known, hasEffects };
   }
 }
 
 async function assumedAnswer<K extends KindTypes>(
-  { does, input, known: { snapshot } }: Effect<K>,
+  { does, input, snapshot }: Effect<K>,
   run: ReadContext<K>,
 ): Promise<Planned<unknown> & Pick<Answered<K>, "remember">> {
   return "read" in does ? does.read(input, snapshot, run) : does.planned(input, snapshot, run);

@@ -3,7 +3,8 @@ import { readTime } from "../../util/agreed-time.ts";
 import type { PlannedWrite } from "../effects.ts";
 import type { KindDefinition } from "../kind-definition.ts";
 import { isDeferred, rejection, reportOf } from "../report-run.ts";
-import { failureIn, isReleased } from "../rules/outcome.ts";
+import { isReleased } from "../rules/outcome.ts";
+import { failureIn } from "../rules/partial-failure.ts";
 import { type ObjectReport, reported } from "../rules/report.ts";
 import type { KindTypes, RunContext } from "../run-context.ts";
 import { makePlan } from "./make-plan.ts";
@@ -30,7 +31,7 @@ export async function planObject<K extends KindTypes>(
   try {
     const isPlanned = await isPlannedOnly(kind, object, run);
     const plan = await makePlan(kind, object, parsed.spec, run);
-    const { end, progress, known } = plan;
+    const { end, assumed, known } = plan;
     const calls = isPlanned ? [] : plan.calls;
     if (end.kind === "Failed") return { calls, objects: [], error: end.error };
     if (isPlanned) {
@@ -38,8 +39,8 @@ export async function planObject<K extends KindTypes>(
       return { calls, objects: after(reportOf(kind, known, outcome, run).objects) };
     }
     const { written } = plan;
-    if (isReleased(end) || isDeferred(progress, end)) return { calls, objects: written };
-    const reports = reportOf(kind, progress, end, run).objects;
+    if (isReleased(end) || isDeferred(assumed, end)) return { calls, objects: written };
+    const reports = reportOf(kind, assumed, end, run).objects;
     return { calls, objects: [...written, ...after(reports)] };
   } catch (thrown) {
     return { calls: [], objects: [], error: failureIn(thrown, undefined).error };

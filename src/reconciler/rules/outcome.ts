@@ -75,27 +75,6 @@ export function isFailing(step: { readonly kind: string }): step is Failing {
   return step.kind === "Failing";
 }
 
-/** A failure after a change: the run ends with `cause`, and its report is about `progress`. */
-export class PartialFailure<Progress = unknown> extends Error {
-  override readonly name = "PartialFailure";
-  readonly progress: Progress;
-
-  constructor(progress: Progress, cause: unknown) {
-    super("the reconcile failed part of the way", { cause });
-    this.progress = progress;
-  }
-}
-
-/** The error of a failed run, and the progress that its report is about: `before`, unless the failure has its own. */
-export function failureIn<Progress>(
-  thrown: unknown,
-  before: Progress,
-): { readonly error: unknown; readonly progress: Progress } {
-  return thrown instanceof PartialFailure
-    ? { error: thrown.cause, progress: thrown.progress as Progress }
-    : { error: thrown, progress: before };
-}
-
 /** The finding of the first rule that has one; the rules are called in order. */
 export function firstFinding<Finding, Args extends readonly unknown[]>(
   rules: readonly ((...args: Args) => Finding | undefined)[],

@@ -77,9 +77,9 @@ const controller: KindDefinition<GadgetKind> = {
     } as const;
     const isFound = snapshot.accountId !== undefined;
     const end = isFound ? { kind: "Settled" as const } : { kind: "Waiting" as const, ...noAccount };
-    return { progress: { snapshot }, end };
+    return { snapshot, end };
   },
-  report: ({ snapshot: { object, accountId } }, outcome) => {
+  report: ({ object, accountId }, outcome) => {
     const readiness =
       outcome.kind === "Waiting"
         ? outcome

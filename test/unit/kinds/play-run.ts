@@ -15,11 +15,11 @@ export function* playRun<K extends KindTypes>(
 ): Generator<object, undefined> {
   let next = run.next();
   while (!next.done) {
-    const { input, does, known } = next.value;
+    const { input, does, snapshot } = next.value;
     const { kind } = does;
     yield { kind, ...(input as object) };
     const scripted = answers[kind];
-    const given = typeof scripted === "function" ? scripted(known.snapshot, input) : scripted;
+    const given = typeof scripted === "function" ? scripted(snapshot, input) : scripted;
     next = run.next(kind in answers ? given : assumed(next.value, reading));
   }
   yield next.value.end;
@@ -27,11 +27,11 @@ export function* playRun<K extends KindTypes>(
 }
 
 function assumed<K extends KindTypes>(
-  { does, input, known }: Effect<K>,
+  { does, input, snapshot }: Effect<K>,
   reading: Partial<ReadContext<K>>,
 ): unknown {
   if ("read" in does) throw new Error(`the script has no answer to ${does.kind}`);
-  const planned = does.planned(input, known.snapshot, reading as never);
+  const planned = does.planned(input, snapshot, reading as never);
   if (planned instanceof Promise) throw new Error(`the script has no answer to ${does.kind}`);
   return planned.answer;
 }

@@ -34,9 +34,9 @@ function endOf<K extends KindTypes>(
   at: ClockReading,
 ) {
   const kind = rules as KindDefinition<K>;
-  const first = effectsOf(kind, { snapshot }, spec, () => at).next();
+  const first = effectsOf(kind, snapshot, spec, () => at).next();
   if (!first.done) return { said: first.value.does.kind };
-  const { end: step, progress: reached } = first.value;
+  const { end: step, snapshot: reached } = first.value;
   if (!isOutcome(step)) return { said: step.kind };
   const { state: before } = snapshot as { state?: K["State"] };
   const made = rules.report(reached, step, at, before);

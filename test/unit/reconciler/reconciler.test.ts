@@ -10,7 +10,7 @@ import { createMetrics } from "../../../src/observability/metrics.ts";
 import { defineEffect, type Effects, type Ended } from "../../../src/reconciler/effects.ts";
 import type { KindDefinition } from "../../../src/reconciler/kind-definition.ts";
 import { createReconciler } from "../../../src/reconciler/reconciler.ts";
-import { PartialFailure } from "../../../src/reconciler/rules/outcome.ts";
+import { PartialFailure } from "../../../src/reconciler/rules/partial-failure.ts";
 import { readinessOf } from "../../../src/reconciler/rules/report.ts";
 import type { KindTypes } from "../../../src/reconciler/run-context.ts";
 import { serviceAccountType } from "../../../src/resources/resource-types.ts";
@@ -57,7 +57,7 @@ function toy(
         kube.edit(serviceAccountType, KEY, ({ metadata }) => {
           metadata.labels = { changed: "meanwhile" };
         });
-        await run.writeStatus({ snapshot });
+        await run.writeStatus(snapshot);
       }
       if (failure !== undefined) throw failure;
       return { answer: undefined };
@@ -68,7 +68,7 @@ function toy(
     function* (snapshot: Toy["Snapshot"]): Effects<Toy, Ended<Toy>> {
       if (action !== undefined) yield* act(snapshot);
       while (isRepeated) yield* act(snapshot);
-      return { progress: { snapshot }, end: { kind, events: [] } };
+      return { snapshot, end: { kind, events: [] } };
     };
   const kind = {
     type: serviceAccountType,
@@ -79,7 +79,7 @@ function toy(
     },
     run: runTo("Settled"),
     runOfDeletion: runTo("Released"),
-    report: ({ snapshot: { object } }, outcome) => {
+    report: ({ object }, outcome) => {
       reports += 1;
       if (outcome.kind === "Failed") failures.push(outcome.readiness.reason);
       const readiness = { state: "Ready", reason: "Any", message: "." } as const;
@@ -152,7 +152,7 @@ test.each([
 test("events of an action that failed half-way are recorded", async () => {
   const object = { kind: "Toy", metadata: KEY };
   const events = [{ object, event: { reason: "Half" } }];
-  const failure = new PartialFailure({ snapshot: { object }, events }, new Error("no"));
+  const failure = new PartialFailure({ object }, new Error("no"), events as never);
   const world = toy("Save", { failure });
   world.put({ finalizers: [FINALIZER] });
   await expect(world.run()).rejects.toThrow("no");

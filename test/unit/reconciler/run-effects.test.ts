@@ -39,7 +39,7 @@ function toy(suspend: boolean, ...kinds: readonly string[]) {
   function* run(snapshot: Toy["Snapshot"]): Effects<Toy, Ended<Toy>> {
     let s = snapshot;
     for (const kind of kinds) s = { ...s, known: [...s.known, yield* effect(kind)(s)] };
-    return { progress: { snapshot: s }, end: { kind: "Settled" } };
+    return { snapshot: s, end: { kind: "Settled" } };
   }
   const kind: KindDefinition<Toy> = {
     type: serviceAccountType,
@@ -48,9 +48,9 @@ function toy(suspend: boolean, ...kinds: readonly string[]) {
     run,
     *runOfDeletion(snapshot) {
       yield* effect("CleanUp")(snapshot);
-      return { progress: { snapshot }, end: { kind: "Released", events: [] } };
+      return { snapshot, end: { kind: "Released", events: [] } };
     },
-    report: ({ snapshot: { known } }, { kind: end }) => {
+    report: ({ known }, { kind: end }) => {
       reports.push([...known, end]);
       return { objects: [] };
     },

@@ -70,7 +70,7 @@ export async function writeStatus(
   run: ApiKeyRun,
   ...outcome: Parameters<ApiKeyRun["writeStatus"]> extends [unknown, ...infer Rest] ? Rest : never
 ): Promise<ApiKeySnapshot> {
-  return (await run.writeStatus({ snapshot }, ...outcome)).snapshot;
+  return run.writeStatus(snapshot, ...outcome);
 }
 
 /**

@@ -7,7 +7,7 @@ import { keyText } from "../../../kube/resource.ts";
 import { storeIntent } from "../../../reconciler/intent.ts";
 import { INVENTED_SECRET, inventedId } from "../../../reconciler/plan/invented.ts";
 import { UNKNOWN_RESYNC_MS } from "../../../reconciler/rules/error-policy.ts";
-import { PartialFailure } from "../../../reconciler/rules/outcome.ts";
+import { PartialFailure } from "../../../reconciler/rules/partial-failure.ts";
 import {
   describeStop,
   UNREADABLE_RESPONSE,
@@ -15,7 +15,6 @@ import {
   unreadableResponse,
 } from "../../../reconciler/rules/unreadable-response.ts";
 import { reconciling } from "../../../reconciler/rules/waiting.ts";
-import type { Performed } from "../../../reconciler/run-context.ts";
 import { settleAll } from "../../../reconciler/settle-all.ts";
 import { attemptId, describeKey } from "../../../resources/marker.ts";
 import { apiKeyType } from "../../../resources/resource-types.ts";
@@ -25,7 +24,6 @@ import { inDays, MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { IssueCoordination } from "../coordination.ts";
 import { rehearsed } from "../rules/rehearsal.ts";
 import {
-  type ApiKeyKind,
   type ApiKeyRun,
   type ApiKeySnapshot,
   type HeldPair,
@@ -226,19 +224,23 @@ function failIssue(
   const unreadable = unreadableResponse(error, attempt.id, object, clientIdentity(connectionSpec));
   if (unreadable !== undefined) {
     run.setState({ ...(run.state ?? nothingRemembered), unreadableResponse: unreadable });
-    throw new PartialFailure(stopped(snapshot, unreadable), error);
+    throw stopped(snapshot, unreadable, error);
   }
   if (commitOutcome(error) === "Unknown") throw error;
   namespaceIssues.remove(connection, self.namespace, self.uid, attempt.startTime);
   const refused = { ...snapshot, status: withoutAttempt(status, true) };
-  throw new PartialFailure({ snapshot: refused }, error);
+  throw new PartialFailure(refused, error);
 }
 
 /** No further key is issued for the time being; the attempt stays open until its key is accounted for. */
-function stopped(snapshot: ApiKeySnapshot, response: UnreadableResponse): Performed<ApiKeyKind> {
+function stopped(
+  snapshot: ApiKeySnapshot,
+  response: UnreadableResponse,
+  error: unknown,
+): PartialFailure {
   const status = { ...snapshot.status, unreadableResponse: response };
   const events = [about(snapshot, UNREADABLE_RESPONSE, "Issue", describeStop(response))];
-  return { snapshot: { ...snapshot, status }, events };
+  return new PartialFailure({ ...snapshot, status }, error, events);
 }
 
 function noteFailure(

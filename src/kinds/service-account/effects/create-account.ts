@@ -56,8 +56,8 @@ export const recordAttempt = defineEffect<AccountKind, AccountSnapshot, void, Wi
           });
     const stored = { ...announced, object: held };
     if (isStored) return { answer: stored };
-    const written = await run.writeStatus({ snapshot: stored }, CREATION);
-    return { answer: { ...stored, object: written.snapshot.object } };
+    const written = await run.writeStatus(stored, CREATION);
+    return { answer: { ...stored, object: written.object } };
   },
   planned: (_, snapshot, { clock }) => ({
     answer: withIntent(snapshot, attemptId(snapshot.object.metadata.uid, "plan"), clock.now()),

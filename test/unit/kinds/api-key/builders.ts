@@ -293,19 +293,19 @@ export async function answerOf<T>(
   part: ApiKeyEffects<T>,
   run: object,
 ): Promise<Answered<ApiKeyKind, T>> {
-  const { does, input, known } = effectOf(part);
+  const { does, input, snapshot } = effectOf(part);
   const answered =
     "read" in does
-      ? does.read(input, known.snapshot, run as ApiKeyRun)
-      : does.call(input, known.snapshot, run as ApiKeyRun);
+      ? does.read(input, snapshot, run as ApiKeyRun)
+      : does.call(input, snapshot, run as ApiKeyRun);
   return (await answered) as Answered<ApiKeyKind, T>;
 }
 
 /** What a plan says of an effect, and assumes of it. */
 export async function planOf(part: ApiKeyEffects<ApiKeySnapshot>, run: object) {
-  const { does, input, known } = effectOf(part);
+  const { does, input, snapshot } = effectOf(part);
   if ("read" in does) throw new Error("a read is not planned");
-  const { answer, line } = await does.planned(input, known.snapshot, run as ApiKeyRun);
+  const { answer, line } = await does.planned(input, snapshot, run as ApiKeyRun);
   return { answer: answer as ApiKeySnapshot, line };
 }
 

@@ -17,9 +17,7 @@ function setUp(mergePatch: MergePatch) {
     clock: { now: () => NOW },
     random: { id: () => "a1" },
     kube: { mergePatch },
-    writeStatus: async ({ snapshot }: { snapshot: object }) => ({
-      snapshot: { ...snapshot, isInStatus: true },
-    }),
+    writeStatus: async (snapshot: object) => ({ ...snapshot, isInStatus: true }),
   } as unknown as ApiKeyRun;
   const { finalizers: _, ...metadata } = object().metadata;
   const limited = { ...account, namespaceIssues: { most: 2, count: 0, freeAt: 0 } };

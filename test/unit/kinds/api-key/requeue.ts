@@ -25,7 +25,7 @@ const effects: typeof real = {
 const rules: Requeued<ApiKeyKind>["rules"] = {
   run: (snapshot, readNow) => reconcileApiKey(snapshot, { effects, timing, readNow }),
   runOfDeletion: (snapshot, readNow) => deleteApiKey(snapshot, { effects, timing, readNow }),
-  report: ({ snapshot }, outcome, at) => report(snapshot, outcome, at, timing),
+  report: (snapshot, outcome, at) => report(snapshot, outcome, at, timing),
 };
 const spec: fc.Arbitrary<ApiKeySpec> = fc
   .record({

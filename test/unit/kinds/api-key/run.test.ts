@@ -11,7 +11,7 @@ import type {
 import { reconcileApiKey } from "../../../../src/kinds/api-key/run.ts";
 import type { IssuedPair } from "../../../../src/kinds/api-key/secret/pair.ts";
 import type { KindDefinition } from "../../../../src/reconciler/kind-definition.ts";
-import { PartialFailure } from "../../../../src/reconciler/rules/outcome.ts";
+import { PartialFailure } from "../../../../src/reconciler/rules/partial-failure.ts";
 import { effectsOf } from "../../../../src/reconciler/run-effects.ts";
 import { DAY, HOUR } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
@@ -470,7 +470,7 @@ test.each(
     Waiting: { "the deletion waits": delivered({ object: deleting, held }) },
   }),
 )("the next effect of a suspended ApiKey is %s: %s", (expected, _, world) => {
-  const [first] = playRun(effectsOf(kind, { snapshot: world }, suspended, at));
+  const [first] = playRun(effectsOf(kind, world, suspended, at));
   expect(first).toMatchObject({ kind: expected });
 });
 

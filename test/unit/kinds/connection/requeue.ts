@@ -27,7 +27,7 @@ const effects: typeof real = {
 const rulesOf = (type: ObjectReport["type"]): Requeued<ConnectionKind>["rules"] => ({
   run: (snapshot, readNow) => reconcileConnection(snapshot, readNow().now, effects),
   runOfDeletion: (snapshot, readNow) => deleteConnection(snapshot, readNow().now, effects),
-  report: ({ snapshot }, outcome, at) => report(type, snapshot, outcome, at),
+  report: (snapshot, outcome, at) => report(type, snapshot, outcome, at),
 });
 const valid = inOrder.object.spec;
 const failed = (reason: "LoginFailed" | "ConsoleUnavailable"): Login => ({

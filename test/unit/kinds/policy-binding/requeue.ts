@@ -31,7 +31,7 @@ import {
 
 const rules: Requeued<AccountBindingsKind>["rules"] = {
   run: reconcileBindings,
-  report: ({ snapshot }, outcome, _, before) => report(snapshot, outcome, before),
+  report: (snapshot, outcome, _, before) => report(snapshot, outcome, before),
 };
 const spec = { suspend: false };
 const before = ago.map((ms) => NOW - ms);

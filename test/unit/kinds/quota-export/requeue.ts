@@ -25,7 +25,7 @@ const rules: Requeued<QuotaExportKind>["rules"] = {
     reconcileQuotaExport(start, readNow, function* (snapshot) {
       return snapshot.listing === undefined ? yield* listQuotas(snapshot) : snapshot;
     }),
-  report: ({ snapshot }, outcome, at) => report(snapshot, outcome, at),
+  report,
 };
 const refusal = { state: "Stalled", reason: "NotFound", message: "no" } as const;
 const situations = fc

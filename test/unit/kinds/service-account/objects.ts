@@ -165,9 +165,9 @@ export function play(
   let next = run.next();
   while (!next.done && next.value.does.kind in script) {
     const said = script[next.value.does.kind];
-    next = run.next(said instanceof Function ? said(next.value.known.snapshot) : said);
+    next = run.next(said instanceof Function ? said(next.value.snapshot) : said);
   }
-  if (next.done) return { step: { ...next.value.end }, known: next.value.progress.snapshot };
-  const { does, input, known } = next.value;
-  return { step: { kind: does.kind, ...(input as object) }, known: known.snapshot };
+  if (next.done) return { step: { ...next.value.end }, known: next.value.snapshot };
+  const { does, input, snapshot: known } = next.value;
+  return { step: { kind: does.kind, ...(input as object) }, known };
 }

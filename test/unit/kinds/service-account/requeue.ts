@@ -26,7 +26,7 @@ const rules: Requeued<AccountKind>["rules"] = {
     const run = reconcileDeletion(snapshot, { ...effects, readNow });
     return unanswered.has(snapshot) ? withoutAnswers(run) : run;
   },
-  report: ({ snapshot }, outcome, at, state) => report(snapshot, outcome, at, state),
+  report,
 };
 
 // biome-ignore lint/correctness/useYield: the run goes on without its driver
