@@ -11,10 +11,6 @@ export const ofPolicies = {
       "`spec.suspend` of the ServiceAccount is true: its list of policies is not changed, except to revoke access or policies that are no longer granted. Its ApiKeys continue.",
     fix: "Set `spec.suspend` of the ServiceAccount to false.",
   },
-  ServiceAccountDeleting: {
-    meaning: "The ServiceAccount is being deleted and waits for its PolicyBindings.",
-    fix: "Delete the PolicyBinding too.",
-  },
   Syncing: {
     meaning:
       "The console rejected a change of the list without naming the rejected policy. The operator tries the PolicyBindings of the account one by one, so that only the rejected one fails.",

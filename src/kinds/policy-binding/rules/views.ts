@@ -76,8 +76,8 @@ export interface UnavailableAccount extends Problem {
   readonly kind: "Unavailable";
   /** Stalled if a person must act. */
   readonly state: "Reconciling" | "Stalled";
-  /** Nothing must be revoked, or the ServiceAccount's controller revokes it: deleted PolicyBindings are released. */
-  readonly endsAs?: "AccountMissing" | "AccountDeleting" | "AccountGone";
+  /** Nothing can be bound any more: deleted PolicyBindings are released. */
+  readonly endsAs?: "AccountMissing" | "AccountGone";
 }
 
 /**
@@ -143,7 +143,6 @@ function toAvailability(
   bound: BoundAccount | undefined,
 ): AccountAvailability {
   const { name } = account.metadata;
-  if (revokesItself(account, spec)) return BEING_DELETED;
   if (spec.suspend)
     return {
       kind: "Unavailable",
@@ -169,15 +168,6 @@ function isInCharge(account: ServiceAccount): boolean {
   return isUsable(account) || (isDeleted && ownsAccount(account));
 }
 
-/** The ServiceAccount's controller submits an empty list at the end, so nothing must be revoked here. */
-const BEING_DELETED: UnavailableAccount = {
-  kind: "Unavailable",
-  state: "Reconciling",
-  reason: "ServiceAccountDeleting",
-  message: "The ServiceAccount is being deleted and waits for its PolicyBindings to go.",
-  endsAs: "AccountDeleting",
-};
-
 function toBound(
   { metadata, status = {} }: ServiceAccount,
   spec: ServiceAccountSpec,
@@ -196,15 +186,6 @@ function toBound(
     revocationSubmitted: isRevocationSubmitted(bindings),
     withdrawn: [],
   };
-}
-
-function revokesItself(
-  { metadata, status }: ServiceAccount,
-  { deletionPolicy, saId }: ServiceAccountSpec,
-): boolean {
-  if (metadata.deletionTimestamp === undefined) return false;
-  const imported = status?.origin === undefined ? saId !== undefined : status.origin === "Imported";
-  return (deletionPolicy ?? (imported ? "Retain" : "Revoke")) !== "Retain";
 }
 
 function waiting(message: string): UnavailableAccount {
