@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { objectSchema } from "../../api/crd.ts";
 import type { Kind } from "../../api/kind.ts";
 import type { KindName } from "../../api/kinds.ts";
+import { labels } from "../../api/meta.ts";
 import { parseSpec } from "../../api/parse-spec.ts";
 import { isPlanOnly } from "../../api/plan-only.ts";
 import type { StructuralSchema } from "../../api/structural-schema.ts";
@@ -22,6 +23,8 @@ export type Verdict =
       readonly isBySchema: boolean;
       /** Whether the stored object is absent, has another spec, or differs in being only planned for. */
       readonly isChange: boolean;
+      /** Whether Helm manages it by a record of its own, so that Helm may leave it otherwise. */
+      readonly isOfHelm: boolean;
     }
   | { readonly kind: "Refused"; readonly object: FileObject; readonly message: string };
 
@@ -43,7 +46,8 @@ export async function judge(
   for (let tries = 1; ; tries += 1) {
     const stored = await kube.get(type, keyOf(object));
     try {
-      return acceptedAs(await dryRun(kube, type, object, stored), stored, false);
+      const accepted = await dryRun(kube, type, object, stored);
+      return acceptedAs(accepted, { file: object, stored, isBySchema: false });
     } catch (error) {
       if (!isKubeError(error)) throw error;
       // The object was changed, created or deleted in between.
@@ -56,16 +60,27 @@ export async function judge(
   }
 }
 
-function acceptedAs(
-  object: FileObject,
-  stored: (KubeObject & Pick<FileObject, "spec">) | undefined,
-  isBySchema: boolean,
-): Verdict {
+interface Asked {
+  readonly file: FileObject;
+  readonly stored: (KubeObject & Pick<FileObject, "spec">) | undefined;
+  readonly isBySchema: boolean;
+}
+
+function acceptedAs(object: FileObject, { file, stored, isBySchema }: Asked): Verdict {
   const isChange =
     stored === undefined ||
     !isDeepStrictEqual(stored.spec, object.spec) ||
     isPlanOnly(stored) !== isPlanOnly(object);
-  return { kind: "Accepted", object, isBySchema, isChange };
+  const isOfHelm = stored !== undefined && mayHelmDiffer(stored, file);
+  return { kind: "Accepted", object, isBySchema, isChange, isOfHelm };
+}
+
+/** Helm patches the difference to its last release, unless it applies on the server: no difference, no doubt. */
+function mayHelmDiffer(stored: KubeObject & Pick<FileObject, "spec">, file: FileObject): boolean {
+  if (stored.metadata.labels?.[labels.managedBy] !== "Helm") return false;
+  if (serverSideManager(stored, file) !== undefined) return false;
+  const [now, next] = [stored, file].map((each) => parseSpec(kindOf(file.kind), each));
+  return !isDeepStrictEqual(now, next);
 }
 
 const CHANGED: ReadonlySet<string> = new Set(["Conflict", "AlreadyExists"]);
@@ -118,7 +133,7 @@ function bySchema(object: FileObject, stored: KubeObject | undefined): Verdict {
     ...specProblems(kind, given, stored),
   ];
   return problems.length === 0
-    ? acceptedAs(given, stored, true)
+    ? acceptedAs(given, { file: object, stored, isBySchema: true })
     : { kind: "Refused", object, message: problems.join("; ") };
 }
 

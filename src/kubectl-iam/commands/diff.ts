@@ -78,7 +78,8 @@ async function compare(
   const held = plans.filter(
     (plan) => plan.obstacle !== undefined && (isGiven(plan) || !plan.isReported),
   );
-  const isUnknown = unlisted.length > 0 || plans.some((plan) => plan.isUnknown);
+  const ofHelm = accepted.filter(({ isOfHelm }) => isOfHelm);
+  const isUnknown = unlisted.length + ofHelm.length > 0 || plans.some((plan) => plan.isUnknown);
   const empty = isUnknown
     ? "What would change in the console is unknown."
     : held.length + refused.length === 0
@@ -96,6 +97,10 @@ async function compare(
     ),
     ...held.map((plan) => obstacleText(plan, isElsewhere)),
     ...unlisted,
+    ...ofHelm.map(
+      ({ object }) =>
+        `error: ${nameOf(object)}: planned as kubectl apply would leave it, but Helm manages it: what Helm would leave is unknown`,
+    ),
     ...schemaNote(accepted),
   ];
   for (const line of notes) io.note(line);

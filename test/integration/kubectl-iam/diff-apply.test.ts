@@ -96,6 +96,21 @@ test("a suspended PolicyBinding stays suspended", async () => {
   expect(await boundTo("paused")).toBe("pol-read");
 });
 
+test("what Helm would leave of an object is unknown, unless it is as in the file", async () => {
+  const labels = { "app.kubernetes.io/managed-by": "Helm" };
+  const account = object("ServiceAccount", "charted", { connectionRef }, { labels });
+  await kubectl(`create -f ${write([account])}`);
+  await scene.world.ready("ServiceAccount", "charted");
+  expect(await iam(`diff -f ${write([account])}`)).toMatchObject({ code: 0 });
+  await kubectl('patch iamsa charted --type=merge -p \'{"spec":{"suspend":true}}\'');
+  const { code, notes } = await iam(`diff -f ${write([account])}`);
+  expect(notes).toContain(
+    "error: iamsa/charted: planned as kubectl apply would leave it, but Helm ",
+  );
+  expect(notes).toContain("What would change in the console is unknown.");
+  expect(code).toBe(4);
+});
+
 const ref = { serviceAccountRef: { name: "absent" } };
 
 /** A file, a change since it was applied, and its next version. */
