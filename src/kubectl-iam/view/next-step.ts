@@ -90,7 +90,7 @@ function deleteUsers(object: AnyObject, world: World): string {
     return isHere ? nameOf(user) : `${nameOf(user)} in ${namespace}`;
   });
   return users.length === 0
-    ? `${readinessOf(object).message} Delete the objects that the message names.`
+    ? readinessOf(object).message
     : `Delete ${users.join(", ")}: ${users.length === 1 ? "it still uses" : "they still use"} this object.`;
 }
 

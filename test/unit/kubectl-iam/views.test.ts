@@ -694,6 +694,15 @@ describe("the next step", () => {
     );
   });
 
+  test("of an object whose deletion waits for superseded keys advises to delete nothing", () => {
+    const message = "Keys of this account may still work: ApiKey a (superseded keys).";
+    const account = object([{ ...ready("False", "InUse"), message }], {
+      kind: "ServiceAccount",
+      metadata: { name: "old", namespace: "n", deletionTimestamp: "2026-01-01T00:00:00Z" },
+    });
+    expect(nextStep(account, empty, now).text).toBe(message);
+  });
+
   test("has the message to which its advice refers", () => {
     const message = "Entry ca.crt is not PEM.";
     const conditions = [{ ...ready("False", "CertificateInvalid"), message }];

@@ -317,6 +317,7 @@ const ending: readonly Story[] = [
     const { reason, message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
     world.expect("it waits", reason, "InUse");
     world.expect("for that key", message.includes("ApiKey ci (superseded keys)"));
+    world.expect("nothing has to be deleted", message.includes("first."), false);
     world.expect("the ApiKey goes on", said(world), "True KeyDelivered");
   }),
   unready(

@@ -267,7 +267,7 @@ export function inUse({ object, users }: Pick<AccountSnapshot, "object" | "users
     others.length === 0 ? "" : ` Delete ${nameAll(others)} first.`,
     former.length === 0
       ? ""
-      : ` Keys of this account may still work: ${nameAll(former)}. They count until they are revoked or expire, or until spec.access: Revoked has taken all permissions from them.`,
+      : ` Keys of this account may still work: ${nameAll(former)}. The deletion waits until they are revoked or expire, or until spec.access: Revoked has taken all permissions from them. Keep these ApiKeys: they issue keys of another account.`,
   ].join("");
   const message = `Deletion waits for objects that still use this object.${advice}`;
   if (object.status?.ownership !== "Gone") return reconciling("InUse", message, RECHECK_MS);

@@ -333,7 +333,7 @@ test.each([
   [
     "superseded keys",
     [`ApiKey b ${SUPERSEDED_KEYS}`],
-    ["Keys of this account may still work: ApiKey b"],
+    ["Keys of this account may still work: ApiKey b", "Keep these ApiKeys"],
     "first.",
   ],
   [
