@@ -1,22 +1,24 @@
 /**
  * `restore-access`: binds the policies of an account's PolicyBindings again, after listing the keys that become usable
- * again.
+ * again. Waits for a read that follows the change, which it requests for each PolicyBinding.
  */
 import { findCondition } from "../../api/conditions.ts";
+import { annotations } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { toMicroTime } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { accountText, boundOf } from "../cluster/bound-policies.ts";
 import { causeOfDelay } from "../cluster/chain.ts";
-import { changeOf } from "../cluster/change.ts";
+import { changeOf, isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { type AnyObject, nameOf, parseNameOf } from "../cluster/kinds.ts";
 import { listed } from "../cluster/listed.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
-import { changeAndWait, type Missing, unobserved } from "../cluster/wait.ts";
+import { type Missing, unobserved, waitForAll } from "../cluster/wait.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { screenOf } from "../view/screen.ts";
@@ -26,7 +28,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { name } = parseNameOf("ServiceAccount", args[0] ?? "");
   await using cluster = await openCluster(io, options);
   const account = await readObject(cluster, "ServiceAccount", name);
-  const { apiKeys, policyBindings } = await readUsers(cluster, name);
+  const { apiKeys, policyBindings } = await readRemaining(cluster, name);
   const keys = liveKeysOf(account, apiKeys);
   const policies = [...new Set(policyBindings.flatMap(({ spec }) => spec.policyIds))];
   io.note(
@@ -45,20 +47,34 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     invocation,
     `Each of these keys works again, a leaked one included: revoke leaked keys in the console first, or run kubectl iam replace-account ${name} instead. Restore the access of ${name}?`,
   );
-  const change = changeOf(account, { spec: { access: "Granted" } }, "access is being restored");
-  return await changeAndWait(invocation, cluster, [change], {
-    findMissing: (now, before) => missingOf(cluster, now as ServiceAccount, before),
+  const token = toMicroTime(io.clock.now());
+  const request = { metadata: { annotations: { [annotations.reconcileRequestedAt]: token } } };
+  const [changed] = await makeChanges(invocation, cluster, [
+    changeOf(account, { spec: { access: "Granted" } }, "access is being restored"),
+    ...policyBindings.map((each) => changeOf(each as AnyObject, request, "reconcile requested")),
+  ]);
+  if (changed === undefined || !isToWait(options)) return exitCode.ok;
+  return await waitForAll(invocation, cluster, [changed], {
+    findMissing: (now, before) => missingOf(cluster, now as ServiceAccount, before, token),
     done: (now) => report(invocation, cluster, now as ServiceAccount),
   });
+}
+
+/** The users of the account, without PolicyBindings that are being deleted. */
+async function readRemaining(cluster: Cluster, account: string): ReturnType<typeof readUsers> {
+  const { apiKeys, policyBindings } = await readUsers(cluster, account);
+  const isStaying = ({ metadata }: PolicyBinding) => metadata.deletionTimestamp === undefined;
+  return { apiKeys, policyBindings: policyBindings.filter(isStaying) };
 }
 
 async function missingOf(
   cluster: Cluster,
   account: ServiceAccount,
   before: AnyObject,
+  token: string,
 ): Promise<Missing | undefined> {
-  const { policyBindings } = await readUsers(cluster, account.metadata.name);
-  const left = policyBindings.filter((binding) => !isSettled(binding, account));
+  const { policyBindings } = await readRemaining(cluster, account.metadata.name);
+  const left = policyBindings.filter((binding) => !isSettled(binding, account, token));
   const unseen = unobserved(account, before);
   if (left.length === 0 && unseen === undefined) return undefined;
   const cause = await causeOfDelay(cluster, account as AnyObject, unseen);
@@ -66,9 +82,16 @@ async function missingOf(
   return { ...cause, text: `${names === "" ? "" : `not bound yet: ${names}; `}${cause.text}` };
 }
 
-/** Whether the PolicyBinding's policies are bound, or a reason other than AccessRevoked keeps them unbound. */
-function isSettled(binding: PolicyBinding, account: ServiceAccount): boolean {
-  return unboundOf(binding, account).length === 0 || heldBy(binding) !== undefined;
+/**
+ * Whether the operator has handled the request, and the PolicyBinding's policies are bound, or a reason other than
+ * AccessRevoked keeps them unbound. A PolicyBinding that was created after the request has no token.
+ */
+function isSettled(binding: PolicyBinding, account: ServiceAccount, token: string): boolean {
+  const { metadata, status } = binding;
+  const requested = metadata.annotations?.[annotations.reconcileRequestedAt];
+  const isHandled = requested !== token || status?.lastHandledReconcileAt === token;
+  const isBound = readinessOf(binding).ready === "True" && unboundOf(binding, account).length === 0;
+  return isHandled && (isBound || heldBy(binding) !== undefined);
 }
 
 /** The policies of the PolicyBinding that the ServiceAccount does not report as bound. */
@@ -89,7 +112,7 @@ async function report(
 ): Promise<ExitCode> {
   const bound = listed(boundOf(account, "Declared")) || "no policy";
   io.print(`${nameOf(account)} has ${bound} bound`);
-  const { policyBindings } = await readUsers(cluster, account.metadata.name);
+  const { policyBindings } = await readRemaining(cluster, account.metadata.name);
   const held = policyBindings.filter((binding) => heldBy(binding) !== undefined);
   for (const binding of held) {
     const { reason, message } = readinessOf(binding);

@@ -228,6 +228,23 @@ describe("of an account that is inactive in the console", () => {
   });
 });
 
+test("restore-access waits for a read that follows it", async () => {
+  const { tpn = "" } = (await world.get("ServiceAccount", "ci-bot")).status ?? {};
+  const faults = (["listBindings", "syncBindings"] as const).map((operation) =>
+    world.iam.faults.add({ operation, fault: { kind: "Refuse", status: 503 }, times: "always" }),
+  );
+  expect(await iam("revoke-access ci-bot --yes --timeout 4s")).toMatchObject({ code: 3 });
+  // The status still shows the policies as bound.
+  world.iam.world.replaceBindings(tpn, []);
+  const { code, output, notes } = await iam("restore-access ci-bot --yes --timeout 4s");
+  for (const fault of faults) fault.remove();
+  expect(notes).toMatch(/error: iamsa\/ci-bot was not done in time: not bound yet: iampb\/ci-bot/);
+  expect(output).not.toContain("pol-read");
+  expect(code).toBe(3);
+  expect(await iam("restore-access ci-bot --yes")).toMatchObject({ code: 0 });
+  expect(await bound()).toEqual(["pol-read", "pol-deploy"]);
+});
+
 describe("without an operator", () => {
   const lease = (renewTime: number) => ({
     metadata: { name: "iam-operator", namespace: world.namespace },
