@@ -117,6 +117,6 @@ export const labelHelp: Readonly<Record<keyof typeof labels, MetadataHelp>> = {
     setBy: "Operator",
     on: "Secret",
     meaning:
-      "`target`: the Secret that workloads mount. `staging`: a pending Secret, which holds the next pair until it is delivered.",
+      "`target`: the Secret that workloads mount. `pending`: the Secret `NAME-next`, which holds the next pair until it is delivered.",
   },
 };

@@ -26,7 +26,7 @@ async function rotate(): Promise<string> {
   const { keyId = "" } = await world.entries("key");
   await world.rotate("key", keyId);
   await world.until("another key", async () => (await world.entries("key")).keyId !== keyId);
-  await world.until("staging to go", async () => (await world.secret("key-next")) === undefined);
+  await world.until("pending to go", async () => (await world.secret("key-next")) === undefined);
   return keyId;
 }
 

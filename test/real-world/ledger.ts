@@ -109,7 +109,7 @@ function whyStuck(
   if (ready?.status !== "True") return `not ready: ${ready?.reason} ${ready?.message ?? ""}`;
   if (status?.observedGeneration !== generation) return "an old generation";
   if (status?.attempt !== undefined) return `attempt ${status.attempt.id} is open`;
-  if (secrets.has(`${name}-next`)) return "its staging Secret is left";
+  if (secrets.has(`${name}-next`)) return "its pending Secret is left";
   const data = secrets.get(name);
   const [keyId, secret] = [textOf(data?.keyId), textOf(data?.secret)];
   if (keyId !== status?.current?.keyId) return "Secret and status name different keys";

@@ -743,8 +743,8 @@ describe("in the end", () => {
       },
     ],
     [
-      "staging removed",
-      "a staging Secret",
+      "pending removed",
+      "a pending Secret",
       (stage) => stage.secret({}, { name: "ci-next", labels: { [labels.apiKey]: "ci" } }),
     ],
     [

@@ -220,7 +220,7 @@ function excusedByWorld(
     ...(hasForgottenStatus(world) ? ["S16 transitions"] : []),
     // A name alone is no proof that an account is the object's.
     ...(shapes?.accountDescriptions === "omitted" && hasWipedAccount(world)
-      ? [...WISH, "staging removed"]
+      ? [...WISH, "pending removed"]
       : []),
     ...(isUnwatched(world) ? ["scenario", "same end"] : []),
     ...(isAmbiguous(world) ? WISH : []),
@@ -354,13 +354,13 @@ function excuses(event: WorldEvent): readonly string[] {
     case "DeleteObject":
       // An account that is in use waits until it is not.
       return [
-        ...[...WISH, "L5 repair", "L6 deletion", "staging removed"],
+        ...[...WISH, "L5 repair", "L6 deletion", "pending removed"],
         // Where it is made anew, it logs in for itself.
         ...(event.plural === "clusterconnections" ? ["S19 logins"] : []),
       ];
     case "EndAccounts":
       // No account is made in its place, and a pair that was not delivered yet stays where it is.
-      return event.how === "Delete" ? [...WISH, "staging removed"] : [];
+      return event.how === "Delete" ? [...WISH, "pending removed"] : [];
     case "WipeStatus":
       return excusesOfWiped(event.plural);
     case "JumpClock":
@@ -370,11 +370,11 @@ function excuses(event: WorldEvent): readonly string[] {
         : [];
     case "DemandSecondFactor":
       // Nor can be asked what became of a key; one that the console does not accept yet is kept meanwhile.
-      return [...WISH, "S5 accounting", "staging removed"];
+      return [...WISH, "S5 accounting", "pending removed"];
     case "RecreateObject":
       return excusesOfRecreated(event.plural);
     case "EditSecret":
-      return event.how === "MakeImmutable" ? [...WISH, "staging removed"] : [];
+      return event.how === "MakeImmutable" ? [...WISH, "pending removed"] : [];
     case "DeleteNamespace":
     case "RemoveFinalizers":
       return WISH.slice(1);
@@ -383,7 +383,7 @@ function excuses(event: WorldEvent): readonly string[] {
       // A connection that was corrected may be wrong again, and a pending pair wait for it.
       return [
         ...["scenario", "same end", ...LATE, "S8 fence", "S9 nothing left", "S18 quiescence"],
-        "staging removed",
+        "pending removed",
       ];
     default:
       return [];
@@ -401,7 +401,7 @@ function excusesOfRecreated(plural: string): readonly string[] {
   switch (plural) {
     case "serviceaccounts":
       // A new one does not take over the account of the old one: that is for a person to decide.
-      return [...WISH, "L5 repair", "staging removed"];
+      return [...WISH, "L5 repair", "pending removed"];
     case "apikeys":
       // It asks for keys of its own.
       return [...WISH.slice(1), "S4 issues"];

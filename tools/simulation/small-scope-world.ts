@@ -210,7 +210,7 @@ const FINAL = [
   "S4 accounts",
   "S5 accounting",
   "S5 keys accounted",
-  "staging removed",
+  "pending removed",
   "no crash",
 ];
 
@@ -240,5 +240,5 @@ function isDone(world: SimWorld): boolean {
   if (everythingIsReady(world) !== undefined) return false;
   if (ACCOUNTING.some((name) => endChecks[name]?.({ world } as never) !== undefined)) return false;
   const isSettled = apiKeysOf(world).every(({ status }) => status?.attempt === undefined);
-  return isSettled && endChecks["staging removed"]?.({ world } as never) === undefined;
+  return isSettled && endChecks["pending removed"]?.({ world } as never) === undefined;
 }

@@ -26,7 +26,7 @@ export function* deleteApiKey(start: ApiKeySnapshot, parts: RunParts): ApiKeyEff
   s = yield* endKeys(s, parts);
   const failure = failureOf(s);
   if (failure !== undefined && !isCleanupOverdue(s, readNow(), timing)) return endRun(s, failure);
-  if (s.staging.kind === "Ours") s = yield* effects.deleteStaging(s);
+  if (s.pending.kind === "Ours") s = yield* effects.deletePending(s);
   if (s.target.kind === "Ours" && s.spec.secret.deletionPolicy === "Delete")
     s = yield* effects.deleteTarget(s);
   return endRun(s, release(s, readNow()));

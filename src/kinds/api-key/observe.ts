@@ -77,7 +77,7 @@ export async function observe(
     (found) => ({ secrets: found, error: undefined }),
     (cause: unknown) => ({ secrets: unreadSecrets(stored), error: cause }),
   );
-  const pairs = [held?.pair, pairIn(secrets.target), pairIn(secrets.staging)];
+  const pairs = [held?.pair, pairIn(secrets.target), pairIn(secrets.pending)];
   const keys = [stored.current, stored.attempt, ...stored.superseded, ...stored.orphaned];
   const accounts = { account, spec };
   const otherAccounts = await readOtherAccounts([...keys, ...pairs], accounts, self, run);
@@ -111,10 +111,10 @@ export async function observe(
 /** What the status says of them is all that is known. */
 function unreadSecrets({ current }: KeyStatus): ObservedSecrets {
   const unread = { kind: "Unread", keyId: current?.keyId ?? "", previousKeyId: undefined } as const;
-  return { target: unread, staging: unread };
+  return { target: unread, pending: unread };
 }
 
-type ObservedSecrets = Pick<ApiKeySnapshot, "target" | "staging">;
+type ObservedSecrets = Pick<ApiKeySnapshot, "target" | "pending">;
 
 /** The response to an open attempt is remembered until a status write has stored it. */
 function withMemory(status: KeyStatus, state: ApiKeyMemory | undefined): KeyStatus {
@@ -143,15 +143,15 @@ async function observeSecrets(
 ): Promise<ObservedSecrets> {
   const keys = {
     target: secretKeyOf(self, spec, "target"),
-    staging: secretKeyOf(self, spec, "staging"),
+    pending: secretKeyOf(self, spec, "pending"),
   };
   const listed = self.deletingSince === undefined ? listedSecrets(run, keys, known) : undefined;
   if (listed !== undefined) return listed;
-  const [target, staging] = await settleAll([
+  const [target, pending] = await settleAll([
     readSecret(run, self, spec, "target", run.signal, known.status.current?.keyId),
-    readSecret(run, self, spec, "staging", run.signal),
+    readSecret(run, self, spec, "pending", run.signal),
   ]);
-  return { target, staging };
+  return { target, pending };
 }
 
 /** By saId: the accounts of keys that do not belong to the account of the spec. */

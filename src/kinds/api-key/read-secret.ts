@@ -6,7 +6,12 @@ import type { Context } from "../../reconciler/context.ts";
 import { secretType } from "../../resources/resource-types.ts";
 import type { ApiKeyReading, HeldPair } from "./rules/snapshot.ts";
 import type { KeyStatus } from "./rules/status.ts";
-import { type SecretOwner, type SecretRole, secretNameOf, stagingName } from "./secret/owner.ts";
+import {
+  pendingSecretName,
+  type SecretOwner,
+  type SecretRole,
+  secretNameOf,
+} from "./secret/owner.ts";
 import { type SecretView, viewSecret } from "./secret/view.ts";
 
 export async function readSecret(
@@ -27,7 +32,7 @@ export function secretKeyOf(
   role: SecretRole,
 ): ObjectKey {
   const name = secretNameOf(apiKeyName, spec);
-  return { namespace, name: role === "target" ? name : stagingName(name) };
+  return { namespace, name: role === "target" ? name : pendingSecretName(name) };
 }
 
 export interface KnownOfKey {
@@ -39,7 +44,7 @@ export interface KnownOfKey {
 
 interface BothSecrets<T> {
   readonly target: T;
-  readonly staging: T;
+  readonly pending: T;
 }
 
 /**
@@ -53,10 +58,10 @@ export function listedSecrets(
 ): BothSecrets<SecretView> | undefined {
   const { attempt } = known.status;
   if (attempt !== undefined || known.held !== undefined || !secrets.isWatched) return undefined;
-  if (!secrets.isCurrent(keys.target) || !secrets.isCurrent(keys.staging)) return undefined;
-  if (secrets.get(keys.staging) !== undefined) return undefined;
+  if (!secrets.isCurrent(keys.target) || !secrets.isCurrent(keys.pending)) return undefined;
+  if (secrets.get(keys.pending) !== undefined) return undefined;
   const target = listedTarget(secrets.get(keys.target), known);
-  return target && { target, staging: UNLISTED };
+  return target && { target, pending: UNLISTED };
 }
 
 const UNLISTED: SecretView = { kind: "Unlisted" };

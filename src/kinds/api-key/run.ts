@@ -81,17 +81,17 @@ function* supplyKey(start: ApiKeySnapshot, parts: RunParts): ApiKeyEffects<ApiKe
   s = yield* recordKeys(s, parts);
   const pair = pairToDeliver(s);
   if (pair !== undefined) return yield* deliverPair(s, pair, parts);
-  s = yield* cleanStaging(s, parts);
+  s = yield* cleanPending(s, parts);
   const attempt = unexplainedAttempt(s);
   if (attempt === undefined) return yield* issueIfNeeded(s, parts);
   s = yield* explainAttempt(s, attempt, parts);
   return s.status.attempt === undefined ? yield* supplyKey(s, parts) : s;
 }
 
-/** A create that a gateway repeats may bring back an older staging Secret, which would block the new pair for good. */
+/** A create that a gateway repeats may bring back an older pending Secret, which would block the new pair for good. */
 function* stageHeldPair(start: ApiKeySnapshot, parts: RunParts): ApiKeyEffects<ApiKeySnapshot> {
   if (!isUnstaged(start)) return start;
-  let s = yield* cleanStaging(start, parts);
+  let s = yield* cleanPending(start, parts);
   if (s.held !== undefined) s = yield* parts.effects.stagePair(s, s.held);
   return isUnstaged(s) ? fail(s, new Error(NOT_STORED)) : s;
 }
@@ -140,21 +140,21 @@ function* dropPair(
   parts: RunParts,
 ): ApiKeyEffects<ApiKeySnapshot> {
   const closed = yield* parts.effects.closeAttempt(start, closing);
-  return yield* supplyKey(yield* cleanStaging(closed, parts), parts);
+  return yield* supplyKey(yield* cleanPending(closed, parts), parts);
 }
 
 const NOT_STORED = "the API server stores the Secret without the key pair";
 
-/** Deletes the staging Secret after its pair is delivered or given up, or if the pair is unreadable. */
-function* cleanStaging(
+/** Deletes the pending Secret after its pair is delivered or given up, or if the pair is unreadable. */
+function* cleanPending(
   start: ApiKeySnapshot,
   { effects }: RunParts,
 ): ApiKeyEffects<ApiKeySnapshot> {
   let s = start;
-  if (s.staging.kind !== "Ours") return s;
+  if (s.pending.kind !== "Ours") return s;
   const pair = unlistedStagedPair(s);
   if (pair !== undefined) s = yield* effects.listUnlistedKey(s, { pair });
-  return yield* effects.deleteStaging(s);
+  return yield* effects.deletePending(s);
 }
 
 /** The run of the account finds out whether an attempt has issued a key whose pair is nowhere. */

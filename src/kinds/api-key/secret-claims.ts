@@ -7,9 +7,9 @@ import type { Caches } from "../../reconciler/context.ts";
 import { indexes } from "../../resources/indexes.ts";
 import { apiKeyType } from "../../resources/resource-types.ts";
 import type { SecretClaim } from "./rules/snapshot.ts";
-import { stagingName } from "./secret/owner.ts";
+import { pendingSecretName } from "./secret/owner.ts";
 
-const STAGING_SUFFIX = stagingName("");
+const PENDING_SUFFIX = pendingSecretName("");
 
 /** The index `secretName`: names of Secrets that differ from the ApiKey's name. */
 export function secretNameIndex(object: ApiKey): readonly string[] {
@@ -35,9 +35,9 @@ export function otherClaimOn(object: ApiKey, caches: Pick<Caches, "of">): Secret
 function rivalsOf(object: ApiKey, caches: Pick<Caches, "of">): readonly ApiKey[] {
   const apiKeys = caches.of(apiKeyType);
   const { namespace = "", uid } = object.metadata;
-  const [target, staging] = secretNames(object);
-  const base = target.endsWith(STAGING_SUFFIX) ? [target.slice(0, -STAGING_SUFFIX.length)] : [];
-  return [target, staging, ...base]
+  const [target, pending] = secretNames(object);
+  const base = target.endsWith(PENDING_SUFFIX) ? [target.slice(0, -PENDING_SUFFIX.length)] : [];
+  return [target, pending, ...base]
     .flatMap((name) => {
       const namesake = apiKeys.get({ namespace, name });
       const isDefault = namesake !== undefined && targetName(namesake) === name;
@@ -52,10 +52,10 @@ export function keysFreedBy(object: ApiKey, caches: Pick<Caches, "of">): readonl
   return rivalsOf(object, caches).map(keyOf);
 }
 
-/** Names of the target and the staging Secret. A stored object may be older than its schema. */
+/** Names of the target and the pending Secret. A stored object may be older than its schema. */
 function secretNames(object: ApiKey): readonly [string, string] {
   const target = targetName(object);
-  return [target, stagingName(target)];
+  return [target, pendingSecretName(target)];
 }
 
 function targetName({ metadata, spec }: ApiKey): string {

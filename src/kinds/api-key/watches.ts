@@ -74,9 +74,9 @@ function secretWatch({ secrets }: Caches): Watch {
       secrets.subscribe(({ key, old, new: now }) => {
         const { metadata } = now ?? old ?? {};
         const name = metadata?.labels?.[labels.apiKey];
-        // The operator itself deletes a staging Secret after its pair is delivered.
-        const isStaging = metadata?.labels?.[labels.role] === "staging";
-        if (name !== undefined && !(now === undefined && isStaging))
+        // The operator itself deletes a pending Secret after its pair is delivered.
+        const isPending = metadata?.labels?.[labels.role] === "pending";
+        if (name !== undefined && !(now === undefined && isPending))
           enqueue({ namespace: key.namespace, name });
       }),
   };

@@ -43,7 +43,7 @@ const callsAbout = ({ iam }: World, keyId: string) =>
   iam.requests.all.filter(({ path }) => path.includes(keyId)).map(({ operation }) => operation);
 
 test(
-  "a staging Secret made by hand ends no key of another account when its ApiKey is deleted",
+  "a pending Secret made by hand ends no key of another account when its ApiKey is deleted",
   inWorld({ extraCalls: EXTRA_CALLS }, async (world) => {
     const keyId = victimKey(world);
     await world.serviceAccount("ci");
@@ -51,7 +51,7 @@ test(
     await world.ready("ApiKey", "key");
     const own = (await world.entries("key")).keyId ?? "";
     await world.manager?.stop();
-    await forge(world, "key-next", "staging", keyId);
+    await forge(world, "key-next", "pending", keyId);
     await world.delete("ApiKey", "key");
     await world.start();
     await world.until("the refusal", async () =>

@@ -201,11 +201,11 @@ export function pictureOf(world: SimWorld): string {
 }
 
 const secretsAreTidy: EndCheck = ({ world }) => {
-  const staging = world.kube.storage.all.find(({ kind, object }) => {
+  const pending = world.kube.storage.all.find(({ kind, object }) => {
     const { name, namespace } = treeAt(object, "metadata");
     return kind.type.kind === "Secret" && namespace === NAMESPACE && String(name).endsWith("-next");
   });
-  return staging && "a staging Secret was left behind";
+  return pending && "a pending Secret was left behind";
 };
 
 const nothingEscaped: EndCheck = ({ world }) => {
@@ -245,6 +245,6 @@ export const endChecks: Readonly<Record<string, EndCheck>> = {
   "S5 keys accounted": keysAccountedFor,
   "S11 told": policiesAreTold,
   "S18 quiescence": isQuiet,
-  "staging removed": secretsAreTidy,
+  "pending removed": secretsAreTidy,
   "no crash": nothingEscaped,
 };

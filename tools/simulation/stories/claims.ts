@@ -7,8 +7,8 @@ import type { Tree } from "../../api-server/tree.ts";
 import { createAll, createKey, inNamespace } from "../scenarios.ts";
 import { type Story, type StoryWorld, story, storyWith } from "./story.ts";
 
-/** A Secret may have the name of another one's staging Secret. */
-const claiming = storyWith({ endsReady: false, excuses: ["staging removed"] });
+/** A Secret may have the name of another one's pending Secret. */
+const claiming = storyWith({ endsReady: false, excuses: ["pending removed"] });
 const named = (name: string) => ({ secret: { name } });
 
 /** ApiKeys that exist when the operator starts, the oldest first. */

@@ -149,7 +149,7 @@ const OF_MEDDLING = [
   "S2 no gap",
   "S10 completeness",
   "S11 S20 releases",
-  "staging removed",
+  "pending removed",
 ];
 
 export function forecastStory(...situation: readonly Circumstance[]): Story {

@@ -219,7 +219,7 @@ export const keyStories: readonly Story[] = [
       const [lost] = world.key().status?.orphaned ?? [];
       world.expect("it is orphaned", [lost?.keyId, lost?.attemptId], [world.live[0], id]);
     },
-    { excuses: ["staging removed"] },
+    { excuses: ["pending removed"] },
   ),
   story("keys that two lost responses have lost are listed once", async (world) => {
     await beginWithTwo(world);

@@ -128,7 +128,7 @@ const keptStories: readonly Story[] = [
       await world.pass(30 * MINUTE);
       world.expect("the first key still works", world.live.includes(first ?? ""));
     },
-    { excuses: ["L5 repair", "staging removed"] },
+    { excuses: ["L5 repair", "pending removed"] },
   ),
   ending(
     "the old key is kept while the Secret holds it again",
@@ -143,7 +143,7 @@ const keptStories: readonly Story[] = [
       world.expect("the Secret holds the first key", world.secret().keyId, first);
       world.expect("the first key still works", world.live.includes(first));
     },
-    { excuses: ["L5 repair", "staging removed"] },
+    { excuses: ["L5 repair", "pending removed"] },
   ),
 ];
 

@@ -58,7 +58,7 @@ export const rotationStories: readonly Story[] = [
       await world.pass(5 * MINUTE);
       world.expect("the Secret holds the first key", world.secret().keyId, first);
     },
-    { endsReady: false, excuses: ["staging removed", "S5 accounting"] },
+    { endsReady: false, excuses: ["pending removed", "S5 accounting"] },
   ),
   story(
     "a new key takes a while until the console knows it",

@@ -55,7 +55,7 @@ export function unready(name: string, tell: Story["tell"], options: StoryOptions
 /** Of one passage of time: more than twice those of the busiest day. */
 const MOST_EVENTS = 100_000;
 const RECOVERY_MS = 15 * MINUTE;
-const END = ["S5 accounting", "staging removed", "no crash"];
+const END = ["S5 accounting", "pending removed", "no crash"];
 
 /** What did not hold. */
 export async function violationsIn(told: Story): Promise<readonly Violation[]> {

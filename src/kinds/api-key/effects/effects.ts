@@ -14,7 +14,7 @@ import { rehearse } from "./rehearse.ts";
 import { endKey } from "./retire.ts";
 import {
   commitKey,
-  deleteStaging,
+  deletePending,
   deleteTarget,
   noteStaged,
   readTarget,
@@ -38,7 +38,7 @@ export function apiKeyEffects(coordination: IssueCoordination) {
     verifyPair,
     switchSecret,
     commitKey,
-    deleteStaging,
+    deletePending,
     deleteTarget,
     listUnlistedKey: listUnlistedKey(coordination),
     rebuildStatus,

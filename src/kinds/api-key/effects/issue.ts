@@ -50,8 +50,8 @@ export const precheck = keyEffect<void>({
       lookUpAccount(run.console(session), saId, run.signal),
       tryWrites(snapshot, run),
     ]);
-    const { staging, refusal, notKept } = trial;
-    if (staging !== undefined) return { answer: { ...before, staging } };
+    const { pending, refusal, notKept } = trial;
+    if (pending !== undefined) return { answer: { ...before, pending } };
     // The ServiceAccount may not have noticed yet.
     if (detail === undefined)
       return { answer: { ...before, account: deletedAccount(saId, UNKNOWN_RESYNC_MS) } };

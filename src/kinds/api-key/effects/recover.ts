@@ -74,7 +74,7 @@ function afterClosing(
     ? nextAttemptWithoutKey(before.attemptsWithoutKey, clock.monotonic())
     : undefined;
   const known = { recovery: undefined, attemptsWithoutKey };
-  const id = before.status.attempt?.id ?? attemptOf(before.staging);
+  const id = before.status.attempt?.id ?? attemptOf(before.pending);
   const reason = orphans.length > 0 ? "KeyOrphaned" : "AttemptClosed";
   return {
     answer: { ...closed, ...known },

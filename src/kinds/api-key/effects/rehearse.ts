@@ -20,7 +20,7 @@ import { describe, differences } from "../secret/differences.ts";
 import type { SecretOwner } from "../secret/owner.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { targetPatch } from "../secret/patch.ts";
-import { dryRunSecret, stagingSecret, targetSecret } from "../secret/render.ts";
+import { dryRunSecret, pendingSecret, targetSecret } from "../secret/render.ts";
 import { keyEffect, readyAccount, remembering } from "./define.ts";
 
 /**
@@ -56,13 +56,13 @@ export async function tryWrites(snapshot: ApiKeySnapshot, run: ApiKeyReading): P
   const pair = samplePair(snapshot, run);
   if (status.current === undefined && !("secret" in target)) {
     const { values } = readyAccount(snapshot);
-    return tryStaging(snapshot, dryRunSecret(self, spec, values, pair), run, run.dryRun);
+    return tryPending(snapshot, dryRunSecret(self, spec, values, pair), run, run.dryRun);
   }
-  const [inStaging, inTarget] = await settleAll([
-    tryStaging(snapshot, stagingSecret(self, spec, pair, "dry-run"), run, run.dryRun),
+  const [inPending, inTarget] = await settleAll([
+    tryPending(snapshot, pendingSecret(self, spec, pair, "dry-run"), run, run.dryRun),
     tryTarget(snapshot, pair, run.dryRun),
   ]);
-  return { ...inTarget, ...inStaging };
+  return { ...inTarget, ...inPending };
 }
 
 function samplePair(snapshot: ApiKeySnapshot, { clock }: ApiKeyReading): IssuedPair {
@@ -79,7 +79,7 @@ function samplePair(snapshot: ApiKeySnapshot, { clock }: ApiKeyReading): IssuedP
   };
 }
 
-async function tryStaging(
+async function tryPending(
   { self, spec }: ApiKeySnapshot,
   wanted: Secret,
   run: ApiKeyReading,
@@ -89,10 +89,10 @@ async function tryStaging(
     return compare(await create(secretType, wanted), wanted, self);
   } catch (error) {
     if (!isKubeError(error, "AlreadyExists")) return refused(error);
-    const staging = await readSecret(run, self, spec, "staging", run.signal);
+    const pending = await readSecret(run, self, spec, "pending", run.signal);
     // The Secret was deleted in between.
-    if (staging.kind === "Absent") throw error;
-    return { staging };
+    if (pending.kind === "Absent") throw error;
+    return { pending };
   }
 }
 

@@ -25,7 +25,7 @@ import { describe, differences } from "../secret/differences.ts";
 import { type SecretRole, secretNameOf } from "../secret/owner.ts";
 import { type IssuedPair, isSamePair, pairHash } from "../secret/pair.ts";
 import { targetPatch } from "../secret/patch.ts";
-import { type SecretContents, stagingSecret, targetSecret } from "../secret/render.ts";
+import { pendingSecret, type SecretContents, targetSecret } from "../secret/render.ts";
 import { pairIn, type SecretView, viewSecret } from "../secret/view.ts";
 import { about, accountOfPair, concluding, keyEffect, remembering, writeStatus } from "./define.ts";
 
@@ -46,29 +46,29 @@ export function stagePair(coordination: IssueCoordination) {
     whileSuspended: true,
     call: async ({ pair, attemptId }, snapshot, { kube }) => {
       const { self, spec } = snapshot;
-      const wanted = stagingSecret(self, spec, pair, attemptId);
+      const wanted = pendingSecret(self, spec, pair, attemptId);
       const written = await kube.create(secretType, wanted).catch(async (error: unknown) => {
         // A create whose response was lost has still stored the pair.
         const stored = isKubeError(error, "AlreadyExists")
           ? await kube.get(secretType, keyOf(wanted))
           : undefined;
-        if (!isSamePair(pairIn(viewSecret(stored, self, spec, "staging")), pair)) throw error;
+        if (!isSamePair(pairIn(viewSecret(stored, self, spec, "pending")), pair)) throw error;
         return stored;
       });
-      const staged = withStaging(snapshot, written);
+      const staged = withPending(snapshot, written);
       noteStagedPair(staged, coordination);
       return withStagedPair(staged);
     },
     planned: ({ pair, attemptId }, snapshot) => {
-      const wanted = stagingSecret(snapshot.self, snapshot.spec, pair, attemptId);
-      return { ...withStagedPair(withStaging(snapshot, wanted)), line: writesSecret(wanted) };
+      const wanted = pendingSecret(snapshot.self, snapshot.spec, pair, attemptId);
+      return { ...withStagedPair(withPending(snapshot, wanted)), line: writesSecret(wanted) };
     },
   });
 }
 
-function withStaging(snapshot: ApiKeySnapshot, written: Secret | undefined): ApiKeySnapshot {
+function withPending(snapshot: ApiKeySnapshot, written: Secret | undefined): ApiKeySnapshot {
   const { self, spec } = snapshot;
-  return { ...snapshot, staging: viewSecret(written, self, spec, "staging") };
+  return { ...snapshot, pending: viewSecret(written, self, spec, "pending") };
 }
 
 /** For a pair that an earlier call has staged. */
@@ -92,8 +92,8 @@ function withStagedPair(snapshot: ApiKeySnapshot): Answered<ApiKeyKind, ApiKeySn
   return { answer: { ...snapshot, held, ...known }, remember: remembering(known) };
 }
 
-function isHeldToo({ held, staging }: ApiKeySnapshot): boolean {
-  return isSamePair(held?.pair, pairIn(staging));
+function isHeldToo({ held, pending }: ApiKeySnapshot): boolean {
+  return isSamePair(held?.pair, pairIn(pending));
 }
 
 /** Writes the new pair to the consumers' Secret. */
@@ -221,7 +221,7 @@ function withDelivery(
   return { ...snapshot, status: withDeliveredKey(status, pair, isProven, clock.now(), former) };
 }
 
-export const deleteStaging = keyEffect<void>(deletionOf("staging", "DeleteStaging"));
+export const deletePending = keyEffect<void>(deletionOf("pending", "DeletePending"));
 export const deleteTarget = keyEffect<void>(deletionOf("target", "DeleteTarget"));
 
 function deletionOf(role: SecretRole, kind: string): Parameters<typeof keyEffect<void>>[0] {

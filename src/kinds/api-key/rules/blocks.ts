@@ -13,7 +13,7 @@ import {
 } from "../../../reconciler/rules/unreadable-response.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import { DAY, HOUR, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
-import { secretNameOf, stagingName } from "../secret/owner.ts";
+import { pendingSecretName, secretNameOf } from "../secret/owner.ts";
 import { isMoving, isOfSpec } from "./accounts.ts";
 import { rotationIsRequested } from "./needs.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
@@ -49,7 +49,7 @@ export const blocks: readonly BlockRule[] = [
   permissionsAreMissing,
   secretIsClaimed,
   secretConflict,
-  stagingConflict,
+  pendingConflict,
   secretIsImmutable,
   reservedMetadataBlocks,
   lifetimeIsNotGranted,
@@ -128,11 +128,11 @@ function conflictAdvice(
   return `${again}; or let the operator overwrite the Secret: ${steps.join(", and ")}.`;
 }
 
-export function stagingConflict({ self, spec, staging }: ApiKeySnapshot): Waiting | undefined {
-  if (staging.kind !== "Foreign") return undefined;
+export function pendingConflict({ self, spec, pending }: ApiKeySnapshot): Waiting | undefined {
+  if (pending.kind !== "Foreign") return undefined;
   return blocked("Stalled", {
     reason: "SecretConflict",
-    message: `Secret ${stagingName(secretNameOf(self.name, spec))} is needed to keep a new key and exists already: ${staging.why}. ${staging.holder === undefined ? "If nothing uses it, delete it; otherwise create" : `It may hold the key of ApiKey ${staging.holder}: do not delete it. Create`} this ApiKey again with another spec.secret.name.`,
+    message: `Secret ${pendingSecretName(secretNameOf(self.name, spec))} is needed to keep a new key and exists already: ${pending.why}. ${pending.holder === undefined ? "If nothing uses it, delete it; otherwise create" : `It may hold the key of ApiKey ${pending.holder}: do not delete it. Create`} this ApiKey again with another spec.secret.name.`,
   });
 }
 

@@ -17,12 +17,12 @@ import { listedKeyIds } from "./status.ts";
 export function unlistedPair({
   status,
   held,
-  staging,
+  pending,
   target,
 }: ApiKeySnapshot): IssuedPair | undefined {
   if (held !== undefined) return held.pair;
   const listed = listedKeyIds(status);
-  return [pairIn(staging), pairIn(target)].find(
+  return [pairIn(pending), pairIn(target)].find(
     (pair) => pair !== undefined && !listed.includes(pair.keyId),
   );
 }

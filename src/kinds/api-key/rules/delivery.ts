@@ -12,17 +12,17 @@ import type { ApiKeySnapshot, Closing, LateKey } from "./snapshot.ts";
 import { listedKeyIds, type OrphanedKey } from "./status.ts";
 import { verdictOn } from "./verification.ts";
 
-/** Whether the staging Secret proves something new: the memory need not hold its pair. */
-export function isStagedPairNew({ staging, held, status }: ApiKeySnapshot): boolean {
-  const pair = pairIn(staging);
+/** Whether the pending Secret proves something new: the memory need not hold its pair. */
+export function isStagedPairNew({ pending, held, status }: ApiKeySnapshot): boolean {
+  const pair = pairIn(pending);
   if (pair === undefined) return false;
-  const isOfAttempt = status.attempt !== undefined && attemptOf(staging) === status.attempt.id;
+  const isOfAttempt = status.attempt !== undefined && attemptOf(pending) === status.attempt.id;
   return isSamePair(held?.pair, pair) || isOfAttempt;
 }
 
 /** Whether a pair exists only in process memory. */
-export function isUnstaged({ held, staging }: ApiKeySnapshot): boolean {
-  return held !== undefined && !isSamePair(pairIn(staging), held.pair);
+export function isUnstaged({ held, pending }: ApiKeySnapshot): boolean {
+  return held !== undefined && !isSamePair(pairIn(pending), held.pair);
 }
 
 /** A pair in the Secret that the status does not name as the key in use. */
@@ -48,10 +48,10 @@ export function unrecordedPair(snapshot: ApiKeySnapshot): UnrecordedPair | undef
  */
 function isOfOpenAttempt(
   delivered: IssuedPair,
-  { status: { attempt }, staging }: ApiKeySnapshot,
+  { status: { attempt }, pending }: ApiKeySnapshot,
 ): boolean {
-  const isOfAttempt = attempt !== undefined && attemptOf(staging) === attempt.id;
-  return isOfAttempt && isSamePair(pairIn(staging), delivered);
+  const isOfAttempt = attempt !== undefined && attemptOf(pending) === attempt.id;
+  return isOfAttempt && isSamePair(pairIn(pending), delivered);
 }
 
 /** After the API server is restored from an older backup, the status lacks keys that were issued since. */
@@ -84,16 +84,16 @@ export function lateKeysToList(snapshot: ApiKeySnapshot): readonly LateKey[] {
 function knownKeyIds({
   status,
   held,
-  staging,
+  pending,
   target,
 }: ApiKeySnapshot): ReadonlySet<string | undefined> {
-  const pairs = [held?.pair, pairIn(staging), pairIn(target)].map((pair) => pair?.keyId);
+  const pairs = [held?.pair, pairIn(pending), pairIn(target)].map((pair) => pair?.keyId);
   return new Set([...listedKeyIds(status), ...pairs]);
 }
 
 /** The staged pair that the target should get: it is newer, and neither delivered nor given up. */
 export function pairToDeliver(snapshot: ApiKeySnapshot): IssuedPair | undefined {
-  const pair = pairIn(snapshot.staging);
+  const pair = pairIn(snapshot.pending);
   return pair !== undefined && isNews(pair, snapshot) ? pair : undefined;
 }
 
@@ -167,9 +167,9 @@ function isNews(pair: IssuedPair, snapshot: ApiKeySnapshot): boolean {
 /** Whether the status lists this very pair, and not an earlier pair with the same key ID. */
 function isDone(
   { keyId, issueTime, revision }: IssuedPair,
-  { status: { current, superseded, orphaned }, staging }: ApiKeySnapshot,
+  { status: { current, superseded, orphaned }, pending }: ApiKeySnapshot,
 ): boolean {
-  const attemptId = attemptOf(staging);
+  const attemptId = attemptOf(pending);
   return (
     (current?.keyId === keyId && current.revision >= revision) ||
     superseded.some((key) => key.keyId === keyId && key.issueTime >= issueTime) ||
@@ -189,12 +189,12 @@ export function closeRejected(
   timing: Timing,
 ): Closing | undefined {
   const { keyId, expirationTime, serviceAccount, saId } = pair;
-  const { status, staging } = snapshot;
+  const { status, pending } = snapshot;
   // Without the list, a new key is not known to be inactive: the console may be slow to accept it.
   const isInactive = isListedInactive(accountOf(pair, snapshot), keyId);
   const patienceMs = isInactive ? timing.endedPatienceMs : timing.verifyGiveUpMs;
   if (refusedFor(snapshot, keyId, at) < patienceMs) return undefined;
-  const attemptId = status.attempt?.id ?? attemptOf(staging) ?? "unknown";
+  const attemptId = status.attempt?.id ?? attemptOf(pending) ?? "unknown";
   const found = { keyId, attemptId, observedTime: at.now, expirationTime, late: undefined };
   return {
     orphans: [{ ...found, serviceAccount, saId }],
@@ -205,8 +205,8 @@ export function closeRejected(
   };
 }
 
-/** The pair in a staging Secret that can be deleted, if no status lists its key. */
-export function unlistedStagedPair({ staging, status }: ApiKeySnapshot): IssuedPair | undefined {
-  const pair = pairIn(staging);
+/** The pair in a pending Secret that can be deleted, if no status lists its key. */
+export function unlistedStagedPair({ pending, status }: ApiKeySnapshot): IssuedPair | undefined {
+  const pair = pairIn(pending);
   return pair === undefined || listedKeyIds(status).includes(pair.keyId) ? undefined : pair;
 }

@@ -52,13 +52,13 @@ export function pairToTryAgain(
     : undefined;
 }
 
-export function nextRevision({ status, target, staging }: ApiKeySnapshot): number {
+export function nextRevision({ status, target, pending }: ApiKeySnapshot): number {
   return (
     Math.max(
       status.current?.revision ?? 0,
       status.attempt?.revision ?? 0,
       pairIn(target)?.revision ?? 0,
-      pairIn(staging)?.revision ?? 0,
+      pairIn(pending)?.revision ?? 0,
     ) + 1
   );
 }

@@ -66,7 +66,7 @@ export function keyToRetire(snapshot: ApiKeySnapshot, at: ClockReading): KeyToEn
   if (!isDelivered(snapshot)) return undefined;
   const converged = isConverged(snapshot);
   // The console may have issued a superseded key again.
-  const pending = snapshot.held?.pair ?? pairIn(snapshot.staging);
+  const pending = snapshot.held?.pair ?? pairIn(snapshot.pending);
   const due = status.superseded
     .filter(({ keyId }) => keyId !== pending?.keyId)
     .filter((key) => now >= overlapEnd(key, spec.rotation, converged));

@@ -114,10 +114,10 @@ function unreadResponse(id: string, { unreadableResponse }: KeyStatus) {
 /** The pair that the attempt issued, wherever it is stored. */
 function pairOfAttempt(
   { id, revision }: IssueAttempt,
-  { status, held, staging, target }: ApiKeySnapshot,
+  { status, held, pending, target }: ApiKeySnapshot,
 ): IssuedPair | undefined {
   if (held?.attemptId === id) return held.pair;
-  if (attemptOf(staging) === id) return pairIn(staging);
+  if (attemptOf(pending) === id) return pairIn(pending);
   const delivered = pairIn(target);
   // The revision in the Secret can be edited: a key that the status lists was there before.
   if (delivered === undefined || listedKeyIds(status).includes(delivered.keyId)) return undefined;

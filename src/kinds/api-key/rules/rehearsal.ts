@@ -7,8 +7,8 @@ import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { ended } from "../../../reconciler/rules/failure.ts";
 import { stableFraction } from "../../../reconciler/rules/stable-fraction.ts";
 import { DAY, HOUR } from "../../../util/time.ts";
-import { secretNameOf, stagingName } from "../secret/owner.ts";
-import { describeUnkept, stagingConflict } from "./blocks.ts";
+import { pendingSecretName, secretNameOf } from "../secret/owner.ts";
+import { describeUnkept, pendingConflict } from "./blocks.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import type { ApiKeySnapshot, KeyNeed, Rehearsal, Trial } from "./snapshot.ts";
 import { isCheckRequested } from "./verification.ts";
@@ -50,7 +50,7 @@ export function canRehearse({
   status,
   held,
   target,
-  staging,
+  pending,
   self,
 }: ApiKeySnapshot): boolean {
   return (
@@ -60,7 +60,7 @@ export function canRehearse({
     status.attempt === undefined &&
     held === undefined &&
     (target.kind === "Ours" || target.kind === "Unread") &&
-    (staging.kind === "Absent" || staging.kind === "Unlisted")
+    (pending.kind === "Absent" || pending.kind === "Unlisted")
   );
 }
 
@@ -78,14 +78,14 @@ export function rehearsed(snapshot: ApiKeySnapshot, trial: Trial, monotonic: num
 
 function stopIn(
   snapshot: ApiKeySnapshot,
-  { staging, refusal, notKept }: Trial,
+  { pending, refusal, notKept }: Trial,
 ): KeyNeed | undefined {
-  if (staging !== undefined) return stagingConflict({ ...snapshot, staging });
+  if (pending !== undefined) return pendingConflict({ ...snapshot, pending });
   if (notKept !== undefined) return { reason: SECRET_NOT_KEPT, message: describeUnkept(notKept) };
   if (refusal === undefined) return undefined;
   const name = secretNameOf(snapshot.self.name, snapshot.spec);
   return {
     reason: SECRET_REJECTED,
-    message: `In a dry run, the API server rejects a write that a new key needs (Secret ${name} or ${stagingName(name)}), so none is issued: ${ended(refusal.message)} Exempt the operator's Secrets from the policy that this answer names, declare in spec.secret what it requires, or raise the quota.`,
+    message: `In a dry run, the API server rejects a write that a new key needs (Secret ${name} or ${pendingSecretName(name)}), so none is issued: ${ended(refusal.message)} Exempt the operator's Secrets from the policy that this answer names, declare in spec.secret what it requires, or raise the quota.`,
   };
 }

@@ -149,9 +149,9 @@ function statusAfter(snapshot: ApiKeySnapshot, at: ClockReading): ApiKeyStatus {
 }
 
 /** A pair that exists but is not listed in the status. */
-function pendingOf({ object, held, staging, status }: ApiKeySnapshot): ApiKeyStatus["pending"] {
-  if (held === undefined && staging.kind === "Unread") return object.status?.pending;
-  const pair = held?.pair ?? pairIn(staging);
+function pendingOf({ object, held, pending, status }: ApiKeySnapshot): ApiKeyStatus["pending"] {
+  if (held === undefined && pending.kind === "Unread") return object.status?.pending;
+  const pair = held?.pair ?? pairIn(pending);
   if (pair === undefined || listedKeyIds(status).includes(pair.keyId)) return undefined;
   const { keyId, serviceAccount, saId } = pair;
   return { keyId, expirationTime: toIso8601(pair.expirationTime), serviceAccount, saId };
@@ -246,11 +246,11 @@ function waitMs(outcome: Outcome): number {
 
 /** Reads a Secret at intervals if the watch does not cover it: the watch covers only the operator's Secrets. */
 function checkMs(
-  { secretsAreWatched, target, staging }: ApiKeySnapshot,
+  { secretsAreWatched, target, pending }: ApiKeySnapshot,
   { fraction }: ClockReading,
   { secretCheckMs }: Timing,
 ): number {
-  const isWatched = secretsAreWatched && target.kind !== "Foreign" && staging.kind !== "Foreign";
+  const isWatched = secretsAreWatched && target.kind !== "Foreign" && pending.kind !== "Foreign";
   if (isWatched) return Number.POSITIVE_INFINITY;
   return secretCheckMs * (0.9 + 0.2 * fraction);
 }

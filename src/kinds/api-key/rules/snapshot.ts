@@ -46,7 +46,7 @@ export interface ApiKeySnapshot extends ApiKeyMemory, LearnedInRun {
   /** Why consumers would lose permissions by a key of `account`; absent unless the key in use belongs to another account. */
   readonly missingPermissions?: string | undefined;
   readonly target: SecretView;
-  readonly staging: SecretView;
+  readonly pending: SecretView;
   /** Another ApiKey's claim on one of these Secrets that outranks this object's claim. */
   readonly otherClaim: SecretClaim | undefined;
   readonly held: HeldPair | undefined;
@@ -140,7 +140,7 @@ export interface UnkeptSecret {
 /** What the dry runs of an issue's writes have shown: nothing, if all of them would do. */
 export interface Trial {
   /** A Secret that has the name of the pending Secret. */
-  readonly staging?: SecretView | undefined;
+  readonly pending?: SecretView | undefined;
   /** Why the API server does not accept a write. */
   readonly refusal?: KubeError | undefined;
   readonly notKept?: UnkeptSecret | undefined;

@@ -12,14 +12,14 @@ export interface SecretOwner {
   readonly uid: string;
 }
 
-/** Purpose of a Secret: consumers read the target; staging holds a new pair until consumers have it. */
-export type SecretRole = "target" | "staging";
+/** Purpose of a Secret: consumers read the target; pending holds a new pair until consumers have it. */
+export type SecretRole = "target" | "pending";
 
 export function typeOf(role: SecretRole, spec: ApiKeySpec): string {
   return role === "target" ? spec.secret.type : OPAQUE;
 }
 
-export function stagingName(secretName: string): string {
+export function pendingSecretName(secretName: string): string {
   return `${secretName}-next`;
 }
 

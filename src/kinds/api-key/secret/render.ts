@@ -6,7 +6,7 @@ import type { Secret } from "../../../resources/resource-types.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { listTemplateNames } from "./names.ts";
-import { ownLabels, type SecretOwner, secretNameOf, stagingName, typeOf } from "./owner.ts";
+import { ownLabels, pendingSecretName, type SecretOwner, secretNameOf, typeOf } from "./owner.ts";
 import { accountText, type IssuedPair, pairHash } from "./pair.ts";
 import { readBackTemplates } from "./read-back.ts";
 import { fillTemplate, renderTemplate } from "./template.ts";
@@ -25,7 +25,7 @@ export type AccountValues = Readonly<
   >
 >;
 
-const STAGING_TEMPLATES = {
+const PENDING_TEMPLATES = {
   secret: { entry: "secret", tokens: fillTemplate("${secret}", {}) },
 };
 
@@ -81,43 +81,43 @@ export function targetSecret(
  * The Secret that holds a new pair until consumers have it. It has the declared labels and annotations too, because a
  * policy of the cluster may require them.
  */
-export function stagingSecret(
+export function pendingSecret(
   owner: SecretOwner,
   spec: ApiKeySpec,
   pair: IssuedPair,
   attemptId: string,
 ): Secret {
   const entries = new Redacted({ keyId: pair.keyId, secret: pair.secret.reveal() });
-  return manifest(owner, stagingName(secretNameOf(owner.name, spec)), entries, {
-    type: typeOf("staging", spec),
+  return manifest(owner, pendingSecretName(secretNameOf(owner.name, spec)), entries, {
+    type: typeOf("pending", spec),
     owned: true,
-    labels: { ...spec.secret.labels, ...ownLabels(owner, "staging") },
+    labels: { ...spec.secret.labels, ...ownLabels(owner, "pending") },
     annotations: {
       ...spec.secret.annotations,
       ...pairAnnotations(pair),
       [annotations.attempt]: attemptId,
-      [annotations.template]: JSON.stringify(STAGING_TEMPLATES),
+      [annotations.template]: JSON.stringify(PENDING_TEMPLATES),
     },
   });
 }
 
-/** The Secret for the dry run of a first issue: the staging Secret with everything that the target will have. */
+/** The Secret for the dry run of a first issue: the pending Secret with everything that the target will have. */
 export function dryRunSecret(
   owner: SecretOwner,
   spec: ApiKeySpec,
   account: AccountValues,
   pair: IssuedPair,
 ): Secret {
-  const staging = stagingSecret(owner, spec, pair, "dry-run");
+  const pending = pendingSecret(owner, spec, pair, "dry-run");
   const target = targetSecret(owner, spec, account, { pair, previous: undefined });
   return {
     ...target,
     metadata: {
       ...target.metadata,
-      name: staging.metadata.name,
-      labels: { ...target.metadata.labels, ...staging.metadata.labels },
+      name: pending.metadata.name,
+      labels: { ...target.metadata.labels, ...pending.metadata.labels },
     },
-    data: { ...staging.data, ...target.data },
+    data: { ...pending.data, ...target.data },
   };
 }
 

@@ -94,7 +94,7 @@ export function pairIn(view: SecretView): IssuedPair | undefined {
   return view.kind === "Ours" ? view.pair : undefined;
 }
 
-/** ID of the attempt that issued the pair in a staging Secret. */
+/** ID of the attempt that issued the pair in a pending Secret. */
 export function attemptOf(view: SecretView): string | undefined {
   return view.kind === "Ours" ? view.secret.metadata.annotations?.[annotations.attempt] : undefined;
 }

@@ -8,7 +8,7 @@ import { isMoving, withKnownAccounts } from "../../../../src/kinds/api-key/rules
 import { readinessOf } from "../../../../src/kinds/api-key/rules/readiness.ts";
 import type { ApiKeySnapshot, ReadyAccount } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { withDeliveredKey, withLateKeys } from "../../../../src/kinds/api-key/rules/transitions.ts";
-import { stagingSecret } from "../../../../src/kinds/api-key/secret/render.ts";
+import { pendingSecret } from "../../../../src/kinds/api-key/secret/render.ts";
 import { pairIn, viewSecret } from "../../../../src/kinds/api-key/secret/view.ts";
 import { reconciling } from "../../../../src/reconciler/rules/waiting.ts";
 import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
@@ -117,12 +117,12 @@ describe("a change of account", () => {
     expect(step(moving({ missingPermissions }))).toMatchObject({ reason: "PermissionsMissing" });
     const refused = { keyId: "sak_1", since: 0 };
     expect(step(moving({ missingPermissions, rejection: refused })).kind).not.toBe("Waiting");
-    const staging = staged({ ...pair(2), ...ofOther });
-    const pending = { staging, verdicts: checked("sak_2") };
-    expect(step(moving({ missingPermissions, ...pending }))).toMatchObject({
+    const pending = staged({ ...pair(2), ...ofOther });
+    const accepted = { pending, verdicts: checked("sak_2") };
+    expect(step(moving({ missingPermissions, ...accepted }))).toMatchObject({
       reason: "PermissionsMissing",
     });
-    expect(step(moving(pending)).kind).toBe("SwitchSecret");
+    expect(step(moving(accepted)).kind).toBe("SwitchSecret");
   });
 });
 
@@ -130,14 +130,14 @@ describe("a pending pair", () => {
   const verdicts = checked("sak_2");
 
   test("of the account in use is delivered although the spec names another account", () => {
-    const world = moving({ staging: staged(pair(2)), verdicts });
+    const world = moving({ pending: staged(pair(2)), verdicts });
     expect(step(world).kind).toBe("SwitchSecret");
   });
 
   test("of an account that the spec no longer names is left, and its key listed", () => {
-    const staging = staged({ ...pair(2), ...ofOther });
+    const pending = staged({ ...pair(2), ...ofOther });
     const attempt = { ...openAttempt(2), ...ofOther };
-    const back = delivered({ staging, verdicts, status: { attempt } });
+    const back = delivered({ pending, verdicts, status: { attempt } });
     expect(step(back, { NoteStaged: same })).toMatchObject({
       kind: "CloseAttempt",
       orphans: [],
@@ -253,7 +253,7 @@ describe("a key and its account", () => {
   });
 
   test("the account in a Secret cannot be changed without the secret", () => {
-    const secret = stored(stagingSecret(owner, moved, { ...pair(2), ...ofOther }, "a1"));
+    const secret = stored(pendingSecret(owner, moved, { ...pair(2), ...ofOther }, "a1"));
     const holder = (account?: string) => {
       const { [annotations.account]: own, ...others } = secret.metadata.annotations ?? {};
       const noted = {
@@ -261,7 +261,7 @@ describe("a key and its account", () => {
         ...(account === undefined ? {} : { [annotations.account]: account }),
       };
       const metadata = { ...secret.metadata, annotations: noted };
-      return { own, pair: pairIn(viewSecret({ ...secret, metadata }, owner, moved, "staging")) };
+      return { own, pair: pairIn(viewSecret({ ...secret, metadata }, owner, moved, "pending")) };
     };
     const { own } = holder();
     expect(own).toBe("other/sa-2");

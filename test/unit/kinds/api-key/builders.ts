@@ -25,7 +25,7 @@ import type {
 } from "../../../../src/kinds/api-key/rules/status.ts";
 import { reconcileApiKey } from "../../../../src/kinds/api-key/run.ts";
 import type { IssuedPair } from "../../../../src/kinds/api-key/secret/pair.ts";
-import { stagingSecret, targetSecret } from "../../../../src/kinds/api-key/secret/render.ts";
+import { pendingSecret, targetSecret } from "../../../../src/kinds/api-key/secret/render.ts";
 import { type SecretView, viewSecret } from "../../../../src/kinds/api-key/secret/view.ts";
 import { defaultTiming } from "../../../../src/kinds/api-key/timing.ts";
 import type { ClockReading } from "../../../../src/reconciler/clock-reading.ts";
@@ -131,7 +131,7 @@ export const holding = (
   );
 
 export const staged = (held: IssuedPair, attemptId = "a1"): SecretView =>
-  viewSecret(stored(stagingSecret(owner, keySpec(), held, attemptId)), owner, keySpec(), "staging");
+  viewSecret(stored(pendingSecret(owner, keySpec(), held, attemptId)), owner, keySpec(), "pending");
 
 export const foreign = (adoptable = true, hasConsent = false): SecretView => ({
   kind: "Foreign",
@@ -188,7 +188,7 @@ export function snapshot(changes: Changes = {}): ApiKeySnapshot {
     spec: keySpec(),
     account,
     target: { kind: "Absent" },
-    staging: { kind: "Absent" },
+    pending: { kind: "Absent" },
     otherClaim: undefined,
     held: undefined,
     recovery: undefined,

@@ -146,7 +146,7 @@ test.each(
       "a Secret that cannot be adopted": snapshot({ target: foreign(false, true), spec: adopting }),
       "a Secret without its owner's consent": snapshot({ target: foreign(), spec: adopting }),
       "a Secret with consent that nobody asked for": snapshot({ target: foreign(true, true) }),
-      "a foreign staging Secret": snapshot({ staging: foreign() }),
+      "a foreign pending Secret": snapshot({ pending: foreign() }),
     },
     LifetimeNotGranted: {
       "longer than granted": snapshot({ account: { ...account, maxExpiresInDays: 89 } }),

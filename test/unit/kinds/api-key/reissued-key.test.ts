@@ -38,7 +38,7 @@ test("a superseded key is not ended while its new pair waits for the console", (
   });
   const waiting = {
     ...snapshot,
-    staging: staged(reissue(1, 3)),
+    pending: staged(reissue(1, 3)),
     verdicts: new Map([...checked("sak_2"), ...checked("sak_1", "Rejected")]),
   };
   expect([...play(waiting, at(HOUR))]).toMatchObject([
@@ -52,7 +52,7 @@ test("a superseded key is not ended while its new pair waits for the console", (
 
 test("the verdict on the pair in use says nothing about a new pair with the same key ID", () => {
   const snapshot = delivered({
-    staging: staged(reissue(1, 2)),
+    pending: staged(reissue(1, 2)),
     status: { current: current(1), attempt: openAttempt(2) },
   });
   const given = having(
@@ -68,7 +68,7 @@ test.each([
 ])("when a new pair is switched to, %s", (_, before, previous) => {
   const snapshot = delivered({
     target: holding(before),
-    staging: staged(reissue(2, 2)),
+    pending: staged(reissue(2, 2)),
     status: { current: current(1, { keyId: before.keyId }), attempt: openAttempt(2) },
   });
   const verdicts = checked(verdictKey(reissue(2, 2), snapshot));

@@ -118,7 +118,7 @@ const situations = fc
     account,
     status,
     target: mostly("held", ...Object.keys(targets)),
-    staging: mostly<ApiKeySnapshot["staging"]>(
+    pending: mostly<ApiKeySnapshot["pending"]>(
       absent,
       keys.staged(keys.pair(2)),
       keys.foreign(false),

@@ -100,10 +100,10 @@ test.each(
       "a pair in memory": snapshot({ held }),
       "a pair in memory though suspended": snapshot({ held, spec: suspended }),
     },
-    DeleteStaging: {
-      "a pair in memory, and an old staging Secret is back": delivered({ held, staging: one }),
-      "a staged pair that is in use": delivered({ staging: one }),
-      "an edited staging Secret and an open attempt": trying({ staging: edited }),
+    DeletePending: {
+      "a pair in memory, and an old pending Secret is back": delivered({ held, pending: one }),
+      "a staged pair that is in use": delivered({ pending: one }),
+      "an edited pending Secret and an open attempt": trying({ pending: edited }),
     },
     Precheck: {
       "nothing at all": snapshot(),
@@ -137,20 +137,20 @@ test.each(
     },
     SettleAttempt: { "an open attempt after the time-out": trying(since(985_000)) },
     NoteStaged: {
-      "a held pair that is staged": snapshot({ held, staging: two }),
-      "the attempt's pair is staged": trying({ staging: one }),
+      "a held pair that is staged": snapshot({ held, pending: two }),
+      "the attempt's pair is staged": trying({ pending: one }),
     },
     VerifyPair: {
-      "the attempt's pair is staged and noted": having(noted, trying({ staging: one })),
-      "a staged pair": snapshot({ staging: one }),
+      "the attempt's pair is staged and noted": having(noted, trying({ pending: one })),
+      "a staged pair": snapshot({ pending: one }),
       "a key that was never tried": delivered({ status: unverified(1) }),
     },
     SwitchSecret: {
-      "a staged pair that is accepted": snapshot({ staging: one, ...judged(1) }),
+      "a staged pair that is accepted": snapshot({ pending: one, ...judged(1) }),
     },
     CloseAttempt: {
       "a staged pair that is refused and listed as inactive": snapshot({
-        staging: one,
+        pending: one,
         account: { ...account, inactiveKeyIds: ["sak_1"] },
         pendingRejection: { keyId: "sak_1", since: justNow - timing.endedPatienceMs },
         ...judged(1, "Rejected"),
@@ -161,7 +161,7 @@ test.each(
         noted,
         delivered({
           target: holding(again),
-          staging: staged(again),
+          pending: staged(again),
           status: { attempt: openAttempt(2) },
         }),
       ),
@@ -181,7 +181,7 @@ test.each(
     ListUnlistedKey: {
       "an older staged pair that no status lists": delivered({
         target: holding(pair(3)),
-        staging: two,
+        pending: two,
         status: { current: current(3) },
       }),
     },
@@ -199,13 +199,13 @@ test.each(
         ...since(985_000),
         account: { ...account, callTimeoutMs: 60_000 },
       }),
-      "a staged pair that is refused": snapshot({ staging: one, ...judged(1, "Rejected") }),
+      "a staged pair that is refused": snapshot({ pending: one, ...judged(1, "Rejected") }),
       "a staged pair and a foreign target": snapshot({
-        staging: one,
+        pending: one,
         target: foreign(),
         ...judged(1),
       }),
-      "a staged pair and no account": snapshot({ staging: one, account: waiting, ...judged(1) }),
+      "a staged pair and no account": snapshot({ pending: one, account: waiting, ...judged(1) }),
     },
     Settled: {
       "a key in use": delivered(),
@@ -369,7 +369,7 @@ describe("a key is issued, delivered and recorded in this order", () => {
   };
   const reads = { Precheck: prechecked, VerifyPair: judge };
   const kindsOf = (world: World) => [...play(world)].map((each) => "kind" in each && each.kind);
-  const delivery = ["VerifyPair", "SwitchSecret", "CommitKey", "DeleteStaging"];
+  const delivery = ["VerifyPair", "SwitchSecret", "CommitKey", "DeletePending"];
   const issue = ["Precheck", "RecordIntent", "IssueKey", "StagePair", ...delivery];
 
   test.each<[string, ApiKeySnapshot, readonly string[]]>([
@@ -385,7 +385,7 @@ describe("a key is issued, delivered and recorded in this order", () => {
       snapshot({ target: { kind: "Unlisted" } }),
       ["ReadTarget", ...issue, "Settled"],
     ],
-    ["by an earlier run", trying({ staging: one }), ["NoteStaged", ...delivery, "Settled"]],
+    ["by an earlier run", trying({ pending: one }), ["NoteStaged", ...delivery, "Settled"]],
     [
       "and is only in memory",
       trying({ held: { ...held, pair: pair(1) } }),
@@ -398,19 +398,19 @@ describe("a key is issued, delivered and recorded in this order", () => {
 
   test("although an older pending Secret holds another pair with its ID, which is listed", () => {
     const newer = { ...pair(1), secret: pair(2).secret };
-    const world = trying({ held: { ...held, pair: newer }, staging: staged(pair(1), "a0") });
+    const world = trying({ held: { ...held, pair: newer }, pending: staged(pair(1), "a0") });
     const [list, clean, stage] = play(world);
-    expect([list, clean]).toMatchObject([{ kind: "ListUnlistedKey" }, { kind: "DeleteStaging" }]);
+    expect([list, clean]).toMatchObject([{ kind: "ListUnlistedKey" }, { kind: "DeletePending" }]);
     expect(stage).toMatchObject({ kind: "StagePair", pair: newer });
   });
 
   test("by the rules of a run that has found a pending Secret", () => {
     let found = 0;
     const precheck = (before: ApiKeySnapshot) =>
-      found++ === 0 ? { ...before, staging: two } : prechecked(before);
+      found++ === 0 ? { ...before, pending: two } : prechecked(before);
     expect(kindsOf(having({ ...reads, Precheck: precheck }, snapshot()))).toEqual([
       "Precheck",
-      ...["VerifyPair", "SwitchSecret", "RebuildStatus", "DeleteStaging"],
+      ...["VerifyPair", "SwitchSecret", "RebuildStatus", "DeletePending"],
       "Settled",
     ]);
   });
@@ -462,10 +462,10 @@ test.each(
     Suspended: {
       "nothing is issued": snapshot(),
       "nothing is renewed": delivered({ status: due }),
-      "a staged pair is not tried": snapshot({ staging: two }),
+      "a staged pair is not tried": snapshot({ pending: two }),
     },
     StagePair: { "a pair in memory is written": snapshot({ held }) },
-    NoteStaged: { "a staged pair is noted": snapshot({ held, staging: two }) },
+    NoteStaged: { "a staged pair is noted": snapshot({ held, pending: two }) },
     StartRecovery: { "an open attempt is given time": trying() },
     Waiting: { "the deletion waits": delivered({ object: deleting, held }) },
   }),
@@ -490,7 +490,7 @@ test.each(
   rowsOf<World>({
     ListUnlistedKey: {
       "a pair in memory": delivered({ ...gone, held }),
-      "a staged pair": delivered({ ...gone, staging: two }),
+      "a staged pair": delivered({ ...gone, pending: two }),
     },
     DisableKey: { "there is a call for it": delivered({ ...gone, account: disabling }) },
     Failing: {
@@ -513,7 +513,7 @@ test.each(
     },
     StartRecovery: { "an open attempt": trying(gone) },
     Waiting: { "an attempt in recovery": trying({ ...gone, ...since(justNow) }) },
-    NoteStaged: { "a staged pair of an open attempt": trying({ ...gone, staging: one }) },
+    NoteStaged: { "a staged pair of an open attempt": trying({ ...gone, pending: one }) },
     CloseAttempt: { "an open attempt for too long": trying(tooLong) },
   }),
 )("the next effect of a deleted ApiKey is %s: %s", (expected, _, world) => {

@@ -5,7 +5,7 @@ import { secretVariables } from "../../../../src/api/secret-variables.ts";
 import { differences } from "../../../../src/kinds/api-key/secret/differences.ts";
 import type { IssuedPair } from "../../../../src/kinds/api-key/secret/pair.ts";
 import { targetPatch } from "../../../../src/kinds/api-key/secret/patch.ts";
-import { stagingSecret, targetSecret } from "../../../../src/kinds/api-key/secret/render.ts";
+import { pendingSecret, targetSecret } from "../../../../src/kinds/api-key/secret/render.ts";
 import { matchTemplate } from "../../../../src/kinds/api-key/secret/template.ts";
 import { pairIn, viewSecret } from "../../../../src/kinds/api-key/secret/view.ts";
 import type { Secret } from "../../../../src/resources/resource-types.ts";
@@ -171,11 +171,11 @@ describe("a pair is read back from its Secret", () => {
     expect(matchTemplate([open("secret"), open("previousSecret", true)], endless)).toBeUndefined();
   });
 
-  test("a staging Secret gives its pair, and belongs to the object whatever the policy", () => {
+  test("a pending Secret gives its pair, and belongs to the object whatever the policy", () => {
     const secret = stored(
-      stagingSecret(owner, keySpec({ secret: { deletionPolicy: "Retain" } }), one, "a1"),
+      pendingSecret(owner, keySpec({ secret: { deletionPolicy: "Retain" } }), one, "a1"),
     );
-    expect(viewSecret(secret, owner, spec, "staging")).toMatchObject({
+    expect(viewSecret(secret, owner, spec, "pending")).toMatchObject({
       kind: "Ours",
       pair: { keyId: "sak_1" },
     });
