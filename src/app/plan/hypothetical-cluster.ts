@@ -1,5 +1,6 @@
 /** A hypothetical cluster in which some objects are applied, over a cluster that is only read. */
 import { isDeepStrictEqual } from "node:util";
+import type { ServiceAccount } from "../../api/service-account.ts";
 import type { KubeReader } from "../../kube/client/reader.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import {
@@ -12,11 +13,13 @@ import {
 } from "../../kube/resource.ts";
 import type { StoreWriter } from "../../kube/store/memory-store.ts";
 import type { Caches } from "../../reconciler/context.ts";
+import { serviceAccountType } from "../../resources/resource-types.ts";
 import { silentLog } from "../../util/log.ts";
 import type { Random } from "../../util/random.ts";
 import { type Clock, toIso8601 } from "../../util/time.ts";
 import { createClusterCache } from "../caches.ts";
 import { type GivenObject, typeOfGiven } from "./given-object.ts";
+import { claimTypes, isImport } from "./imports.ts";
 import { noMetrics } from "./unobserved.ts";
 
 export interface HypotheticalCluster {
@@ -24,7 +27,7 @@ export interface HypotheticalCluster {
   readonly caches: Caches;
   /** Adds an object, or replaces an object or its status. */
   put(type: ResourceType, object: KubeObject): void;
-  /** Whether the user has no permission to list a cluster-scoped type, so that its absent objects may exist. */
+  /** Whether the user has no permission to list a type in the whole cluster, so that its absent objects may exist. */
   isUnlisted(type: ResourceType): boolean;
 }
 
@@ -50,13 +53,16 @@ export async function createHypotheticalCluster(
     metrics: noMetrics,
   });
   const namespaces = [...new Set(objects.map((object) => keyOf(object).namespace))];
+  const isImporting = hypothetical.listOwn<ServiceAccount>(serviceAccountType).some(isImport);
   const writers = new Map<string, StoreWriter<KubeObject>>();
   const unlisted = new Set<string>();
   for (const { type, store } of cached) {
     const writer = store.openScope("");
-    const found = await listed(hypothetical, type, namespaces);
-    if (found === undefined) unlisted.add(type.plural);
-    writer.beginReplace()(found ?? hypothetical.listOwn(type), "0");
+    const isClaim = claimTypes.some(({ plural }) => plural === type.plural);
+    const isWhole = !type.namespaced || (isImporting && isClaim);
+    const all = isWhole ? await listAll(hypothetical, type) : undefined;
+    if (isWhole && all === undefined) unlisted.add(type.plural);
+    writer.beginReplace()(all ?? (await listIn(hypothetical, type, namespaces)), "0");
     writers.set(type.plural, writer);
   }
   return {
@@ -148,23 +154,29 @@ async function merged(
   } as KubeObject;
 }
 
-/** `undefined` if the user has no permission to list the cluster-scoped type. */
-async function listed(
+/** `undefined` if the user has no permission to list the type in the whole cluster. */
+async function listAll(
   reader: Pick<KubeReader, "list">,
   type: ResourceType,
-  namespaces: readonly string[],
 ): Promise<readonly KubeObject[] | undefined> {
-  const inNamespaces = namespaces.filter((namespace) => namespace !== "");
-  if (type.namespaced)
-    return (
-      await Promise.all(inNamespaces.map((namespace) => reader.list(type, { namespace })))
-    ).flat();
   try {
     return await reader.list(type);
   } catch (error) {
     if (isKubeError(error, "Forbidden")) return undefined;
     throw error;
   }
+}
+
+/** Of a cluster-scoped type, only the given objects. */
+async function listIn(
+  reader: HypotheticalObjects,
+  type: ResourceType,
+  namespaces: readonly string[],
+): Promise<readonly KubeObject[]> {
+  if (!type.namespaced) return reader.listOwn(type);
+  const inNamespaces = namespaces.filter((namespace) => namespace !== "");
+  const lists = inNamespaces.map((namespace) => reader.list(type, { namespace }));
+  return (await Promise.all(lists)).flat();
 }
 
 async function unused(): Promise<never> {

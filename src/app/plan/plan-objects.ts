@@ -3,6 +3,7 @@ import { isTrue } from "../../api/conditions.ts";
 import { isConnectionKind } from "../../api/fields.ts";
 import type { KindName } from "../../api/kinds.ts";
 import type { PlannedCall } from "../../api/plan.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
 import {
   connectionKey,
   connectionOf,
@@ -21,6 +22,7 @@ import { toError } from "../../util/to-error.ts";
 import { refuseMutation, toReadOnlyKube } from "../read-only.ts";
 import { type GivenObject, isCustomResource } from "./given-object.ts";
 import { createHypotheticalCluster, type HypotheticalCluster } from "./hypothetical-cluster.ts";
+import { doubtOfImport } from "./imports.ts";
 import { KnownConnections } from "./known-connections.ts";
 import { listingPlanned } from "./planned-accounts.ts";
 import {
@@ -139,20 +141,28 @@ function isSame(one: Named, other: Named): boolean {
 async function plan(
   { kind, key }: Step,
   planners: Planners,
-  { put }: HypotheticalCluster,
+  cluster: HypotheticalCluster,
   signal: AbortSignal,
 ): Promise<readonly ObjectPlan[]> {
   const planner = planners[kind];
   const before = planner.reporting(key);
   const { calls = [], objects = [], error } = (await planner.plan(key, signal)) ?? {};
-  for (const { type, object } of objects) put(type, object);
+  for (const { type, object } of objects) cluster.put(type, object);
   const step = { kind, key, calls };
   if (error !== undefined)
     return [{ ...step, obstacle: toError(error).message, isUnknown: true, isReported: false }];
   const reports = planner.reporting(key).map((each) => reportOf(each, before));
   if (kind === "Policies")
     return [{ ...step, obstacle: undefined, isUnknown: false, isReported: false }, ...reports];
-  return reports.map((report) => ({ ...report, calls }));
+  const doubt =
+    kind === "ServiceAccount"
+      ? before.map(({ object }) => doubtOfImport(object as ServiceAccount, cluster.isUnlisted))[0]
+      : undefined;
+  return reports.map((report) =>
+    report.obstacle === undefined && doubt !== undefined
+      ? { ...report, calls, obstacle: doubt, isUnknown: true }
+      : { ...report, calls },
+  );
 }
 
 /**

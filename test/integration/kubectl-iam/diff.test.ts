@@ -157,6 +157,17 @@ describe("as a tenant who reads only", () => {
     expect(ended.code).toBe(3);
   });
 
+  test("whether an account is free to be imported is unknown", async () => {
+    const { world } = scene;
+    const made = { orgId: "org-1", projectId: "prj-1", name: "free", description: "" };
+    const { saId } = world.iam.world.createAccount(made);
+    const given = [object("ServiceAccount", "imported", { connectionRef, saId })];
+    expect(await diff(given)).toMatchObject({ code: 0 });
+    const ended = await diff(given, "--as diff-reader");
+    expect(ended.notes).toContain("and another ServiceAccount may manage account");
+    expect(ended.code).toBe(4);
+  });
+
   test("a ClusterConnection that cannot be read is not absent", async () => {
     const ended = await diff(
       [object("ServiceAccount", "bare"), object("ServiceAccount", "good", { connectionRef })],

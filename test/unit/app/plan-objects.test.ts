@@ -150,3 +150,24 @@ test("of two new ApiKeys with the same Secret, the first of the files gets a key
     obstacles: Array(2).fill(expect.stringMatching(/^SecretConflict: .* belongs to ApiKey z:/)),
   });
 });
+
+test("an account that a ServiceAccount of another namespace manages is not imported", async () => {
+  const description = "made outside the operator";
+  const { saId } = console.world.createAccount({ orgId, projectId, name: "shared", description });
+  cluster.edit(clusterConnectionType, { namespace: "", name: "default" }, (connection) => {
+    (connection.spec as { grants: object[] }).grants = [
+      { name: "all", namespaces: { names: ["team"] }, importServiceAccounts: true },
+    ];
+  });
+  const importing = object("ServiceAccount", "bot", { saId });
+  expect(await plan([importing])).toEqual({ calls: [], obstacles: [] });
+  cluster.put(serviceAccountType, {
+    ...object("ServiceAccount", "owner", { saId }),
+    metadata: { name: "owner", namespace: "other", creationTimestamp: "2020-01-01T00:00:00Z" },
+    status: { saId, consoleURL: console.url },
+  });
+  expect(await plan([importing])).toEqual({
+    calls: [],
+    obstacles: [expect.stringMatching(/^AlreadyClaimed: .* ServiceAccount other\/owner/)],
+  });
+});
