@@ -21,8 +21,9 @@ export function windowTexts({ spec }: ApiKey): readonly string[] {
   );
 }
 
-/** Pure. */
+/** No key is issued for an ApiKey that is being deleted. Pure. */
 export function pendingRotation({ metadata, status }: ApiKey): PendingRotation | undefined {
+  if (metadata.deletionTimestamp !== undefined) return undefined;
   const token = metadata.annotations?.[annotations.rotateRequestedAt];
   const isNew = token !== undefined && !isHandledRotation(status ?? {}, token);
   if (!isNew && status?.rotationPending !== true) return undefined;

@@ -60,11 +60,16 @@ const PAUSES: ReadonlySet<string> = new Set(["Suspended", "PlanOnly"]);
 
 /** A pause that the object reports, and that has not been lifted since the report. */
 function pauseOf(object: AnyObject): Missing | undefined {
-  if (object.spec?.suspend === true && reportsSuspension(object))
+  if (object.spec?.suspend === true && reportsSuspension(object)) {
+    const then =
+      object.metadata.deletionTimestamp === undefined
+        ? "lets it continue"
+        : "completes its deletion";
     return {
-      text: `${nameOf(object)} is suspended; ${commandAbout("resume", object)} lets it continue`,
+      text: `${nameOf(object)} is suspended; ${commandAbout("resume", object)} ${then}`,
       isFinal: true,
     };
+  }
   const planned = object.status?.conditions?.find(({ reason }) => reason === "PlanOnly");
   return planned !== undefined && isPlanOnly(object)
     ? { text: `${planned.reason}: ${planned.message}`, isFinal: true }

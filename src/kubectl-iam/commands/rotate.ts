@@ -16,10 +16,13 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, options, args } = invocation;
   const names = args.map((text) => parseNameOf("ApiKey", text));
   await using cluster = await openCluster(io, options);
-  const keys = await selectObjects(cluster, names, ["ApiKey"], options);
+  const selected = await selectObjects(cluster, names, ["ApiKey"], options);
+  const keys = selected.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  for (const key of selected.filter((each) => !keys.includes(each)))
+    io.note(`error: ${nameOf(key)} is being deleted, so no key is issued for it.`);
   const token = toMicroTime(io.clock.now());
   const changes = keys.map((key) => changeOf(key, requestOf(key, token), "rotation requested"));
-  return await changeAndWait(invocation, cluster, changes, {
+  const code = await changeAndWait(invocation, cluster, changes, {
     findMissing: (key, before) =>
       isPlanOnly(before) && key.status?.lastHandledReconcileAt !== token
         ? { text: "waiting for the operator to plan the rotation" }
@@ -29,6 +32,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       return exitCode.ok;
     },
   });
+  return keys.length === selected.length ? code : exitCode.failed;
 }
 
 /** A plan does not show its request, so a plan-only ApiKey is also asked to report when it has planned again. */

@@ -99,6 +99,8 @@ function restore(account: Named): string {
 }
 
 function resume(object: AnyObject): string {
+  if (object.metadata.deletionTimestamp !== undefined)
+    return `Being deleted, and suspended: ${commandAbout("resume", object)} completes the deletion.`;
   const rotation = object.kind === "ApiKey" ? pendingRotation(object as ApiKey) : undefined;
   const then =
     rotation === undefined ? "" : ` The requested rotation${rotation.text} follows then.`;

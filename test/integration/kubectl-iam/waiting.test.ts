@@ -228,6 +228,23 @@ describe("of an account that is inactive in the console", () => {
   });
 });
 
+test("no rotation is requested or promised for an ApiKey that is being deleted", async () => {
+  expect(await iam("create apikey leaving --account ci-bot")).toMatchObject({ code: 0 });
+  expect(await iam("suspend iamkey/leaving")).toMatchObject({ code: 0 });
+  await iam("rotate leaving --no-wait");
+  await world.delete("ApiKey", "leaving");
+  const rotate = await iam("rotate leaving");
+  expect(rotate).toMatchObject({
+    code: 3,
+    output: "",
+    notes: "error: iamkey/leaving is being deleted, so no key is issued for it.\n",
+  });
+  expect(await iam("resume iamkey/leaving")).toMatchObject({
+    code: 0,
+    notes: "iamkey/leaving is being deleted; its deletion goes on.\n",
+  });
+});
+
 test("restore-access waits for a read that follows it", async () => {
   const { tpn = "" } = (await world.get("ServiceAccount", "ci-bot")).status ?? {};
   const faults = (["listBindings", "syncBindings"] as const).map((operation) =>

@@ -646,10 +646,12 @@ describe("the next step", () => {
   test("of a suspended object that is being deleted is to resume it", () => {
     const suspended = object([ready("False", "Suspended")], { spec: { suspend: true } });
     const deletionTimestamp = "2026-01-01T00:00:00Z";
-    const deleted = { ...suspended, metadata: { ...suspended.metadata, deletionTimestamp } };
+    const annotations = { "iam-operator.io/rotate-requested-at": "2026-01-01T00:00:00Z" };
+    const metadata = { ...suspended.metadata, deletionTimestamp, annotations };
+    const deleted = { ...suspended, metadata };
     expect(nextStep(deleted, empty, now)).toMatchObject({
       isNeeded: true,
-      text: expect.stringMatching(/kubectl iam resume iamkey\/k -n n/),
+      text: "Being deleted, and suspended: kubectl iam resume iamkey/k -n n completes the deletion.",
     });
   });
 

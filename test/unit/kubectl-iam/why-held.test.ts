@@ -50,6 +50,17 @@ test.each<[string, Parameters<typeof whyHeld>[0], string, boolean, number?]>([
     true,
   ],
   [
+    "a suspension that holds up a deletion",
+    {
+      object: key(["True", "Suspended"], {
+        ...suspended,
+        metadata: { name: "n", namespace: "t", deletionTimestamp: "2026-01-01T00:00:00Z" },
+      }),
+    },
+    "iamkey/n is suspended; kubectl iam resume iamkey/n -n t completes its deletion",
+    true,
+  ],
+  [
     "a suspension that was lifted",
     { object: key(["True", "Suspended"]) },
     "Suspended: Of ApiKey.",
