@@ -4,6 +4,10 @@ import type { PolicyBinding } from "../../../../src/api/policy-binding.ts";
 import type { PolicyState, ServiceAccount } from "../../../../src/api/service-account.ts";
 import { toRef } from "../../../../src/kinds/policy-binding/account-store.ts";
 import type { DecisionInput } from "../../../../src/kinds/policy-binding/rules/decide.ts";
+import {
+  isUsable,
+  type UsableSnapshot,
+} from "../../../../src/kinds/policy-binding/rules/evaluate.ts";
 import type { LedgerPolicy } from "../../../../src/kinds/policy-binding/rules/ledger.ts";
 import type { BindingsSnapshot } from "../../../../src/kinds/policy-binding/rules/snapshot.ts";
 import { stateOf } from "../../../../src/kinds/policy-binding/rules/state.ts";
@@ -148,6 +152,22 @@ export function snapshot(
     ...fields,
   };
 }
+
+/** The same, with PolicyBindings as `bindingOf` reads them. */
+export function usable(
+  fields: Partial<BoundAccount>,
+  texts: readonly string[],
+  more: Partial<BindingsSnapshot> = {},
+): UsableSnapshot {
+  const given = snapshot(account(fields), texts.map(bindingOf), more);
+  if (!isUsable(given)) throw new Error("the account is usable");
+  return given;
+}
+
+/** What the console answers in this run. */
+export const live = (ids: string) =>
+  ({ live: { readable: true, policyIds: listOf(ids) } }) as const;
+export const unreadable = { live: { readable: false } } as const;
 
 export function stored({ uid, applied, hasFinalizer, stage }: BindingView): PolicyBinding {
   return {
