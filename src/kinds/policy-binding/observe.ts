@@ -138,8 +138,8 @@ async function toSnapshot(
   const views = inOrder(bindings).map((binding) => {
     const seen = toBindingView(binding, { recorded, ...access });
     const judged = state === undefined ? seen : withRefusal(state, seen, now);
-    if (isPlanned(binding)) return { ...judged, held: true, stage: "Live" } as const;
-    return account?.spec?.suspend === true ? heldBySuspension(judged) : judged;
+    if (isPlanned(binding)) return { ...judged, ignored: true, stage: "Live" } as const;
+    return account?.spec?.suspend === true ? ignoredBySuspension(judged) : judged;
   });
   const withLeft = state && isNew(state, run) ? withLeftBehind(state, account, views, now) : state;
   return {
@@ -163,9 +163,9 @@ async function toSnapshot(
  * For a PolicyBinding of a suspended account, the operator binds and unbinds nothing. A deleted PolicyBinding with
  * nothing to unbind is still released.
  */
-function heldBySuspension(view: BindingView): BindingView {
+function ignoredBySuspension(view: BindingView): BindingView {
   const isWaiting = view.stage === "Revoking" && view.applied.length > 0;
-  return { ...view, held: true, stage: isWaiting ? "Live" : view.stage };
+  return { ...view, ignored: true, stage: isWaiting ? "Live" : view.stage };
 }
 
 /** Whether this process has no state of this account yet. */

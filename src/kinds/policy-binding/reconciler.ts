@@ -38,8 +38,8 @@ async function isAccountPlanOnly(ref: AccountRef, run: BindingsReading): Promise
   const named = run.caches
     .of(policyBindingType)
     .byIndex(indexes.serviceAccount, keyText(keyOf(ref)));
-  const isHeld = [account, ...named].some((each) => each !== undefined && isPlanOnly(each));
-  if (!isHeld || account?.spec.access === "Revoked") return false;
+  const isPlanned = [account, ...named].some((each) => each !== undefined && isPlanOnly(each));
+  if (!isPlanned || account?.spec.access === "Revoked") return false;
   const { availability } = await observe(ref, undefined, run);
   if (availability.kind !== "Usable") return true;
   const { account: bound, restriction } = availability;

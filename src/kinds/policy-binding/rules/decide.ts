@@ -136,9 +136,9 @@ export function newPolicies(
 }
 
 /** Whether the object's spec counts. If not, its bound policies stay and no new policies are bound. */
-export function isActive({ stage, suspended, held, problem, policyIds }: BindingView): boolean {
+export function isActive({ stage, suspended, ignored, problem, policyIds }: BindingView): boolean {
   const bindsAny = problem === undefined || policyIds.length > 0;
-  return stage === "Live" && !suspended && !held && bindsAny;
+  return stage === "Live" && !suspended && !ignored && bindsAny;
 }
 
 function share(

@@ -31,10 +31,10 @@ export function readinessOf(
   if (restricted !== undefined) return restricted;
   const unread = isUnread(snapshot);
   const bound = boundNow(snapshot, binding, conclusion);
-  const heldBack = heldBackBy(binding, conclusion);
-  if (heldBack !== undefined && isAsDeclared(bound, binding))
+  const ignoredFor = whyIgnored(binding, conclusion);
+  if (ignoredFor !== undefined && isAsDeclared(bound, binding))
     return allBound(declaredBy(binding), unread);
-  const why = binding.problem ?? heldBack;
+  const why = binding.problem ?? ignoredFor;
   if (why !== undefined) {
     const { reason, message, advice } = why;
     const parts = [message, describeBound(bound, binding, unread), advice];
@@ -49,14 +49,14 @@ function isAccountGone({ availability }: BindingsSnapshot): boolean {
 }
 
 /** Why the spec of the object is not carried out for now, though nothing is wrong with it. */
-function heldBackBy(
-  { suspended, held, stage }: BindingView,
+function whyIgnored(
+  { suspended, ignored, stage }: BindingView,
   conclusion: Conclusion,
 ): SpecProblem | undefined {
   if (suspended) return { ...SUSPENDED, advice: "" };
   if ("decision" in conclusion) {
-    const isHeld = held && !conclusion.input.account.accessRevoked;
-    return isHeld ? { reason: PLAN_ONLY, message: `${ONLY_PLANS}.`, advice: "" } : undefined;
+    const isIgnored = ignored && !conclusion.input.account.accessRevoked;
+    return isIgnored ? { reason: PLAN_ONLY, message: `${ONLY_PLANS}.`, advice: "" } : undefined;
   }
   return conclusion.reason === PLAN_ONLY && stage === "Live"
     ? { ...conclusion, advice: "" }

@@ -102,7 +102,7 @@ export interface BindingView {
   readonly blockedSince: Instant | undefined;
   readonly suspended: boolean;
   /** Whether its spec and its deletion are ignored for now: the operator only plans, or the account is suspended. */
-  readonly held: boolean;
+  readonly ignored: boolean;
   /** Whether the spec retains its policies after the deletion, but the grant does not allow that. */
   readonly retainRefused: boolean;
   /** Why the spec is not, or not wholly, carried out. */
@@ -225,7 +225,7 @@ export function toBindingView(
     hasFinalizer,
     blockedSince: blockedSince(binding),
     suspended,
-    held: false,
+    ignored: false,
     retainRefused: retains && !mayRetain,
     problem: parsed.ok
       ? notGranted(refused, grant)

@@ -57,7 +57,7 @@ export function binding(
     hasFinalizer: true,
     blockedSince: undefined,
     suspended: false,
-    held: false,
+    ignored: false,
     retainRefused: false,
     problem: undefined,
     requestedAt: undefined,
