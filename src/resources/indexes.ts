@@ -6,7 +6,7 @@ export const indexes = {
   secretName: "secretName",
   /** ServiceAccount, ResourceQuotaExport → connectionKey of their connection. */
   connection: "connection",
-  /** ServiceAccount → `saId` known from spec or status, and `held/saId` from its status. */
+  /** ServiceAccount → `saId` known from spec or status, and `status/saId` from its status. */
   saId: "saId",
   /** ResourceQuotaExport → `namespace/name` of its ApiKey. */
   apiKey: "apiKey",

@@ -28,12 +28,12 @@ interface ClaimReader {
 
 /** The index `saId`: objects that name an account and, under a separate value, objects that have it. */
 export function saIdIndex({ spec, status }: ServiceAccount): readonly string[] {
-  if (status?.saId !== undefined) return [status.saId, heldBy(status.saId)];
+  if (status?.saId !== undefined) return [status.saId, inStatus(status.saId)];
   return spec?.saId === undefined ? [] : [spec.saId];
 }
 
-function heldBy(saId: string): string {
-  return `held/${saId}`;
+function inStatus(saId: string): string {
+  return `status/${saId}`;
 }
 
 /** The connection that a stored object names, with defaults. */
@@ -80,7 +80,7 @@ async function readRivals(
 function* rivalsOf(saId: string, own: Claim, caches: Stores): Generator<StoredClaim> {
   const scopes = new Map<string, ConsoleScope | undefined>();
   let isFirst = true;
-  for (const value of [heldBy(saId), saId]) {
+  for (const value of [inStatus(saId), saId]) {
     for (const object of caches.of(serviceAccountType).byIndex(indexes.saId, value)) {
       const isSeen = value === saId && object.status?.saId === saId;
       if (isSeen || isSelf(object, own) || !(isFirst || mayOutrank(object, saId, own))) continue;

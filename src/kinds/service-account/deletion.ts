@@ -12,10 +12,10 @@ import {
   cleanUpCall,
   consoleUnusable,
   type DeletionEnd,
+  deletionWait,
   endAfter,
   endOfAttempt,
   endOfSearch,
-  heldUp,
   retryOrGiveUp,
 } from "./rules/deletion.ts";
 import { isAttemptListDue } from "./rules/issue-attempts.ts";
@@ -85,7 +85,8 @@ function* readForAttempts(
 /** The attempt may have created an account that is not known yet. */
 function* explainAttempt(start: WithAttempt, effects: AccountEffectSet): Run {
   const { readNow } = effects;
-  const early = heldUp(start) ?? consoleUnusable(start) ?? outcomeBeforeList(start, readNow().now);
+  const early =
+    deletionWait(start) ?? consoleUnusable(start) ?? outcomeBeforeList(start, readNow().now);
   if (early !== undefined) return yield* conclude(start, early, effects);
   const s = yield* effects.tryListAccounts(start);
   if (s instanceof IamError) return yield* conclude(start, blockedByError(s), effects);

@@ -47,14 +47,14 @@ export const recordAttempt = defineEffect<AccountKind, AccountSnapshot, void, Wi
     const id = attemptId(snapshot.object.metadata.uid, run.random.id());
     const announced = withIntent(snapshot, id, run.clock.now());
     const { described } = announced.attempt;
-    const { object: held, isStored } =
+    const { object: withFinalizer, isStored } =
       described === undefined
         ? { object: await addFinalizer(run, serviceAccountType, snapshot.object), isStored: false }
         : await storeIntent(run, serviceAccountType, snapshot.object, {
             attemptId: id,
             text: textOf(announced),
           });
-    const stored = { ...announced, object: held };
+    const stored = { ...announced, object: withFinalizer };
     if (isStored) return { answer: stored };
     const written = await run.writeStatus(stored, CREATION);
     return { answer: { ...stored, object: written.object } };

@@ -82,8 +82,8 @@ function expiriesOf(apiKeys: readonly ApiKey[]): ReadonlyMap<string, Instant> {
   const never = Number.POSITIVE_INFINITY;
   for (const { status } of apiKeys) {
     const { current, pending, superseded = [], orphaned = [] } = status ?? {};
-    const held = [current, pending].filter((key) => key !== undefined);
-    for (const { keyId, expirationTime } of [...held, ...superseded])
+    const inUse = [current, pending].filter((key) => key !== undefined);
+    for (const { keyId, expirationTime } of [...inUse, ...superseded])
       expiries.set(keyId, parseInstant(expirationTime) ?? never);
     for (const { keyId, expirationTime, late } of orphaned)
       if (keyId !== undefined)

@@ -46,7 +46,7 @@ export interface Revocation {
 }
 
 /** What a deletion waits for before it looks at its account or attempt. */
-export function heldUp(snapshot: AccountSnapshot): Waiting | undefined {
+export function deletionWait(snapshot: AccountSnapshot): Waiting | undefined {
   const { users, spec } = snapshot;
   if (users.length > 0) return inUse(snapshot);
   return spec.suspend
@@ -73,8 +73,8 @@ export function endOfSearch(
   snapshot: AccountSnapshot,
 ): FoundAccount | DeletionEnd {
   if (lost.kind === "Found") return lost;
-  const held = heldUp(snapshot);
-  if (held !== undefined) return held;
+  const waiting = deletionWait(snapshot);
+  if (waiting !== undefined) return waiting;
   if (lost.kind === "Unclear") return leaveUnclear(lost.saIds);
   return lost.kind === "Nothing" || policyOf(snapshot) === "Retain" ? NOTHING_LEFT : lost;
 }
@@ -93,7 +93,7 @@ export const beforeRead: readonly ((
   snapshot: WithAccount,
   now: Instant,
 ) => DeletionEnd | undefined)[] = [
-  heldUp,
+  deletionWait,
   nothingToUnbind,
   consoleUnusable,
   managedByOther,

@@ -75,6 +75,6 @@ test.each<[string, readonly Claim[], string | undefined]>([
 
 test("an object is found by its saId, and one that has the account also apart from the others", () => {
   expect(saIdIndex(importing("a", 1))).toEqual(["sa-1"]);
-  expect(saIdIndex(having("a", 1))).toEqual(["sa-1", "held/sa-1"]);
+  expect(saIdIndex(having("a", 1))).toEqual(["sa-1", "status/sa-1"]);
   expect(saIdIndex(serviceAccount())).toEqual([]);
 });

@@ -40,7 +40,7 @@ const state = { lastRead };
 const justRead = { lastRead: { ...lastRead, startTime: NOW - 29_000 } };
 const ofHour = { ...lastRead, startTime: NOW - 30_000, nextTime: NOW + 3_600_000 };
 const changed = serviceAccount({ metadata: { generation: 2 } });
-const unheld = serviceAccount({ metadata: { finalizers: [] } });
+const withoutFinalizer = serviceAccount({ metadata: { finalizers: [] } });
 const idle = { account, state };
 const gone = stalled("ServiceAccountGone", "gone");
 const elsewhere = "https://fake.example.com";
@@ -295,9 +295,17 @@ test.each<Case>([
     { ...idle, account: { ...account, state: "locked" } },
     "Stalled ServiceAccountNotActive",
   ],
-  ["a lost finalizer comes back", { ...looked({}), object: unheld }, "AddFinalizer"],
-  ["an import adds the finalizer", { ...imported, ...answer({}), object: unheld }, "AddFinalizer"],
-  ["not while suspended", { ...looked({}), object: unheld, spec: { suspend: true } }, "Settled"],
+  ["a lost finalizer comes back", { ...looked({}), object: withoutFinalizer }, "AddFinalizer"],
+  [
+    "an import adds the finalizer",
+    { ...imported, ...answer({}), object: withoutFinalizer },
+    "AddFinalizer",
+  ],
+  [
+    "not while suspended",
+    { ...looked({}), object: withoutFinalizer, spec: { suspend: true } },
+    "Settled",
+  ],
 ])("%s", (_, given, step) => expect(toText(given)).toBe(step));
 
 const timeout = (text: string) => {
