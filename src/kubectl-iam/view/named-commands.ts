@@ -8,9 +8,12 @@ import type { Chain } from "../cluster/why-held.ts";
 
 type Referring = Chain["object"];
 
-/** `kubectl iam reconcile`, `kubectl iam status iamsa/NAME`, or the same with a name, but without a namespace. */
+/**
+ * `kubectl iam reconcile`, `kubectl iam status iamsa/NAME`, or the same with a name, but without a namespace. The end
+ * keeps it from matching a part of a command that has both.
+ */
 const COMMAND =
-  /kubectl iam (reconcile|rotate|replace-account|resume|status)(?: ([a-z]+)\/([\w.-]*\w))?(?! -n)\b/g;
+  /kubectl iam (reconcile|rotate|replace-account|resume|status)(?: ([a-z]+)\/([\w.-]*\w))?(?! -n| [a-z]+\/|[\w-]|\.\w)/g;
 
 /** Kinds of commands that name none; `reconcile` is about the object itself. */
 const KIND_OF: Readonly<Record<string, string>> = {

@@ -498,6 +498,12 @@ describe("the next step", () => {
       "",
       "kubectl iam restore-access iamsa/ci-bot -n n restores it.",
     ],
+    [
+      "ServiceAccountSuspended",
+      { kind: "PolicyBinding", spec: { serviceAccountRef: { name: "bot" } } },
+      "",
+      "The ServiceAccount is suspended: kubectl iam resume iamsa/bot -n n resumes it.",
+    ],
     ["WaitingForApiKey", quotas, "", "kubectl iam status iamkey/q -n n"],
     ["ConnectionNotReady", over("ClusterConnection"), "", "kubectl iam status iamcconn/default,"],
     ["ConnectionNotReady", over("Connection"), "", "kubectl iam status iamconn/default -n n"],
