@@ -9,7 +9,11 @@ import type { SimWorld } from "./sim-world.ts";
 import { happen } from "./world-events.ts";
 
 const changes: readonly (readonly [string, (world: SimWorld) => void, boolean])[] = [
-  ["a wish", (world) => void world.patch(apiKeyType, "ci", { spec: { description: "new" } }), true],
+  [
+    "a changed spec",
+    (world) => void world.patch(apiKeyType, "ci", { spec: { description: "new" } }),
+    true,
+  ],
   [
     "a request",
     (world) => void world.patch(apiKeyType, "ci", { metadata: { annotations: { ask: "1" } } }),
@@ -20,9 +24,12 @@ const changes: readonly (readonly [string, (world: SimWorld) => void, boolean])[
   ["the end of the operator's Secret", (world) => void world.delete(secretType, "ci"), false],
 ];
 
-test.each(changes)("%s is told from what the operator makes of it", async (_, change, isWish) => {
-  const { world } = await runPlan(scenarioNamed("first key"), NO_FAULTS, { seed: 1 });
-  const before = declaredIn(world.kube.storage.all);
-  change(world);
-  expect(declaredIn(world.kube.storage.all) !== before).toBe(isWish);
-});
+test.each(changes)(
+  "%s is told from what the operator makes of it",
+  async (_, change, isDeclared) => {
+    const { world } = await runPlan(scenarioNamed("first key"), NO_FAULTS, { seed: 1 });
+    const before = declaredIn(world.kube.storage.all);
+    change(world);
+    expect(declaredIn(world.kube.storage.all) !== before).toBe(isDeclared);
+  },
+);

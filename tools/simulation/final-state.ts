@@ -1,6 +1,6 @@
 /**
  * What a world has come to, without what differs from run to run: ids, times, counters, the keys' values, and what
- * is told of the way there. Two runs with the same wishes end in the same picture, whatever happened in between.
+ * is told of the way there. Two runs with the same declared state end in the same final state, whatever happened in between.
  */
 
 import { asRead, type KubeObject } from "../../src/kube/resource.ts";
@@ -31,7 +31,7 @@ export function finalStateOf(world: SimWorld): readonly string[] {
   ].sort();
 }
 
-/** The first thing that one picture has and the other has not. */
+/** The first thing that one final state has and the other has not. */
 export function differenceOf(
   expected: readonly string[],
   found: readonly string[],

@@ -674,7 +674,7 @@ const byTime: readonly Planting[] = [
   ],
   [
     "L8 news",
-    "a wish that nobody has taken note of",
+    "a changed spec that is not observed",
     async (stage) => {
       stage.apiKey();
       await stage.pass(15 * MINUTE);
@@ -701,7 +701,7 @@ test("L5 repair does not let pass: a Secret that stays destroyed", async () => {
 
 describe("in the end", () => {
   const endings: readonly Planting[] = [
-    ["L1 wish fulfilled", "an object that is not Ready", (stage) => stage.apiKey()],
+    ["L1 declared state", "an object that is not Ready", (stage) => stage.apiKey()],
     ["S4 issues", "a key too many", (stage) => stage.issue()],
     [
       "S4 accounts",
@@ -763,7 +763,7 @@ describe("in the end", () => {
       allowance: 0,
       quietSince: 0,
       picture: "",
-      unfulfilled: everythingIsReady,
+      unreached: everythingIsReady,
     };
     stage.invariants.checkEnd(end);
     expect(await stage.broken()).toContain(invariant);

@@ -90,7 +90,7 @@ function randomWatchFault(random: SeededRandom): WatchFault {
   ]);
 }
 
-/** Only what leaves the wish as it is, and nobody's hands on the operator's own objects. */
+/** Only what leaves the declared state as it is, and nobody's hands on the operator's own objects. */
 const EVENTS: readonly WorldEvent[] = [
   { kind: "RevokeTokens" },
   { kind: "Kill" },

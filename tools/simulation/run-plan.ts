@@ -78,13 +78,13 @@ export async function runPlan(
   world.faults.cease();
   await letLateCallsArrive(world);
   if (needsPerson(plan)) askAgain(world);
-  const { epochs, unfulfilled = everythingIsReady } = scenario;
+  const { epochs, unreached = everythingIsReady } = scenario;
   await letBooksBalance(world);
   await letEndedKeysBeReplaced(world);
   const recoveryMs = isMissed(plan) ? RELISTED_MS : RECOVERY_MS;
-  const { quietSince, picture } = await comeToRest(world, { quietMs, recoveryMs, unfulfilled });
+  const { quietSince, picture } = await comeToRest(world, { quietMs, recoveryMs, unreached });
   const allowance = allowanceOf(world);
-  invariants.checkEnd({ epochs, allowance, quietSince, picture, unfulfilled });
+  invariants.checkEnd({ epochs, allowance, quietSince, picture, unreached });
   // Nothing in here waits for the event loop; who runs many of these must not keep it waiting.
   await eventLoopTurned();
   const { kernel, journal, faults } = world;
@@ -146,7 +146,7 @@ function lastEventAt({ faults, unleashedAt }: SimWorld): number {
 interface Patience {
   readonly quietMs: number;
   readonly recoveryMs: number;
-  readonly unfulfilled: (world: SimWorld) => string | undefined;
+  readonly unreached: (world: SimWorld) => string | undefined;
 }
 
 /** Whether something may have happened that only a later list shows. */
@@ -170,12 +170,12 @@ function isMissed({ faults }: Plan): boolean {
 }
 
 /**
- * Waits until all wishes are fulfilled and nothing has been changed for `quietMs`, but no longer than faults may
+ * Waits until everything is as declared and nothing has been changed for `quietMs`, but no longer than faults may
  * take to get over.
  */
 async function comeToRest(
   world: SimWorld,
-  { quietMs, recoveryMs, unfulfilled }: Patience,
+  { quietMs, recoveryMs, unreached }: Patience,
 ): Promise<{ quietSince: number; picture: string }> {
   const { kernel } = world;
   const deadline = kernel.elapsed + recoveryMs;
@@ -187,7 +187,7 @@ async function comeToRest(
     const isQuiet = () => noiseSince(world, quietSince).length === 0;
     while (kernel.elapsed < until && (isLast || isQuiet()))
       await kernel.advance(Math.min(LOOK_MS, until - kernel.elapsed));
-    if (isLast || (isQuiet() && unfulfilled(world) === undefined)) return { quietSince, picture };
+    if (isLast || (isQuiet() && unreached(world) === undefined)) return { quietSince, picture };
   }
 }
 
@@ -216,18 +216,18 @@ function excusedByWorld(
     // Nor one that a gateway makes in addition, or late.
     ...(shapes?.keyRecords === "omitted" && hasLateKey(world) ? ["S5 accounting"] : []),
     // What people had declared since the backup, and brought along, is lost with the rest.
-    ...(world.hasLostWishes ? ["L1 wish fulfilled"] : []),
+    ...(world.hasLostDeclared ? ["L1 declared state"] : []),
     ...(hasForgottenStatus(world) ? ["S16 transitions"] : []),
     // A name alone is no proof that an account is the object's.
     ...(shapes?.accountDescriptions === "omitted" && hasWipedAccount(world)
-      ? [...WISH, "pending removed"]
+      ? [...DECLARED, "pending removed"]
       : []),
     ...(isUnwatched(world) ? ["scenario", "same end"] : []),
-    ...(isAmbiguous(world) ? WISH : []),
+    ...(isAmbiguous(world) ? DECLARED : []),
     // Whoever has lost three keys in a row waits for a person.
     ...(isCut ? ["scenario"] : []),
     // What is made anew in the middle of a deletion holds up the rest of it.
-    ...(isRecreated && name.includes("deleted") ? ["L1 wish fulfilled", "L6 deletion"] : []),
+    ...(isRecreated && name.includes("deleted") ? ["L1 declared state", "L6 deletion"] : []),
   ];
 }
 
@@ -346,21 +346,21 @@ function excusesOfCall({ select: { operation = "" }, fault }: StruckCall): reado
 
 const LATE = ["L5 repair", "L6 deletion", "L8 news", "S16 transitions"];
 
-/** The wish as a whole: what somebody has taken away, or closed, only somebody can give back. */
-const WISH = ["L1 wish fulfilled", "scenario", "same end"];
+/** The declared state as a whole: what somebody has taken away, or closed, only somebody can give back. */
+const DECLARED = ["L1 declared state", "scenario", "same end"];
 
 function excuses(event: WorldEvent): readonly string[] {
   switch (event.kind) {
     case "DeleteObject":
       // An account that is in use waits until it is not.
       return [
-        ...[...WISH, "L5 repair", "L6 deletion", "pending removed"],
+        ...[...DECLARED, "L5 repair", "L6 deletion", "pending removed"],
         // Where it is made anew, it logs in for itself.
         ...(event.plural === "clusterconnections" ? ["S19 logins"] : []),
       ];
     case "EndAccounts":
       // No account is made in its place, and a pair that was not delivered yet stays where it is.
-      return event.how === "Delete" ? [...WISH, "pending removed"] : [];
+      return event.how === "Delete" ? [...DECLARED, "pending removed"] : [];
     case "WipeStatus":
       return excusesOfWiped(event.plural);
     case "JumpClock":
@@ -370,14 +370,14 @@ function excuses(event: WorldEvent): readonly string[] {
         : [];
     case "DemandSecondFactor":
       // Nor can be asked what became of a key; one that the console does not accept yet is kept meanwhile.
-      return [...WISH, "S5 accounting", "pending removed"];
+      return [...DECLARED, "S5 accounting", "pending removed"];
     case "RecreateObject":
       return excusesOfRecreated(event.plural);
     case "EditSecret":
-      return event.how === "MakeImmutable" ? [...WISH, "pending removed"] : [];
+      return event.how === "MakeImmutable" ? [...DECLARED, "pending removed"] : [];
     case "DeleteNamespace":
     case "RemoveFinalizers":
-      return WISH.slice(1);
+      return DECLARED.slice(1);
     case "Restore":
       // Which keys there were is lost with the rest, when conditions changed, and the lease. A deleted Secret may be back.
       // A connection that was corrected may be wrong again, and a pending pair wait for it.
@@ -401,15 +401,15 @@ function excusesOfRecreated(plural: string): readonly string[] {
   switch (plural) {
     case "serviceaccounts":
       // A new one does not take over the account of the old one: that is for a person to decide.
-      return [...WISH, "L5 repair", "pending removed"];
+      return [...DECLARED, "L5 repair", "pending removed"];
     case "apikeys":
       // It asks for keys of its own.
-      return [...WISH.slice(1), "S4 issues"];
+      return [...DECLARED.slice(1), "S4 issues"];
     case "clusterconnections":
       // It logs in for itself.
-      return [...WISH.slice(1), "S19 logins"];
+      return [...DECLARED.slice(1), "S19 logins"];
     default:
-      return WISH.slice(1);
+      return DECLARED.slice(1);
   }
 }
 

@@ -1,4 +1,4 @@
-/** What users do, in short stories; each ends in a wish that the operator can fulfil. */
+/** What users do, in short stories; each ends in a declared state that the operator can reach. */
 
 import { annotations } from "../../src/api/meta.ts";
 import {
@@ -26,8 +26,8 @@ export interface Scenario {
   readonly world?: ConsoleSettings;
   /** The scenario that ends in the same way. */
   readonly endsAs?: string;
-  /** What is wrong with the wishes in the end, where not every object is to be Ready. */
-  readonly unfulfilled?: (world: SimWorld) => string | undefined;
+  /** What is not as declared in the end, where not every object is to be Ready. */
+  readonly unreached?: (world: SimWorld) => string | undefined;
   /** What is wrong in the end, besides what must always be right. */
   readonly atEnd?: (world: SimWorld) => string | undefined;
 }

@@ -73,7 +73,7 @@ export class SimWorld {
   #snapshot: Snapshot | undefined;
   #apiServerSkewMs = 0;
   #hasMeddled = false;
-  #hasLostWishes = false;
+  #hasLostDeclared = false;
 
   constructor({ seed, plan, faults, timing, flags = [], ...console }: SimOptions) {
     this.kernel = new Kernel(seed);
@@ -234,8 +234,8 @@ export class SimWorld {
   }
 
   /** Whether a restore took away what people had declared since the snapshot, credentials included. */
-  get hasLostWishes(): boolean {
-    return this.#hasLostWishes;
+  get hasLostDeclared(): boolean {
+    return this.#hasLostDeclared;
   }
 
   /** By the API server's clock. */
@@ -338,7 +338,7 @@ export class SimWorld {
     this.#hasMeddled = true;
     const declared = declaredIn(this.kube.storage.all);
     this.kube.storage.restore(this.#snapshot, bumped);
-    if (declaredIn(this.kube.storage.all) !== declared) this.#hasLostWishes = true;
+    if (declaredIn(this.kube.storage.all) !== declared) this.#hasLostDeclared = true;
   }
 
   #schedule(fault: Extract<Fault, { on: "world" }>): void {

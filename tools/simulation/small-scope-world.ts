@@ -143,7 +143,7 @@ export class SmallWorld {
       allowance: this.#allowance,
       quietSince: kernel.elapsed,
       picture: "",
-      unfulfilled: everythingIsReady,
+      unreached: everythingIsReady,
     };
     const atEnd = FINAL.flatMap((invariant) => {
       const what = endChecks[invariant]?.(end);
@@ -205,7 +205,7 @@ export class SmallWorld {
 
 const SERVERS = new Set(["kube", "iam"]);
 const FINAL = [
-  "L1 wish fulfilled",
+  "L1 declared state",
   "S4 issues",
   "S4 accounts",
   "S5 accounting",

@@ -31,8 +31,8 @@ export interface End {
   readonly quietSince: number;
   /** What was stored then. */
   readonly picture: string;
-  /** What is wrong with the wishes. */
-  readonly unfulfilled: (world: SimWorld) => string | undefined;
+  /** What is not as declared. */
+  readonly unreached: (world: SimWorld) => string | undefined;
 }
 
 export type EndCheck = (end: End) => string | undefined;
@@ -238,7 +238,7 @@ const policiesAreTold: EndCheck = ({ world }) => {
 };
 
 export const endChecks: Readonly<Record<string, EndCheck>> = {
-  "L1 wish fulfilled": ({ world, unfulfilled }) => unfulfilled(world),
+  "L1 declared state": ({ world, unreached }) => unreached(world),
   "S4 issues": issuesAreBounded,
   "S4 accounts": accountsAreBounded,
   "S5 accounting": everyKeyIsAccounted,

@@ -138,7 +138,7 @@ export const damageIsRepaired = everyMinute((world, { calmMs, usableMs }) => {
 /** Idle limit of a watch and its reconnection, or the check interval: whatever was missed is seen by then. */
 const NEWS_MS = 90_000 + CHECK_MS;
 
-/** [L8] Every wish is taken note of, also where the watch has missed it. */
+/** [L8] Every changed spec is observed, also where the watch has missed it. */
 export const newsArrive: CreateWatcher = (world, circumstances) => {
   const specChanges = new Map<string, { readonly generation: number; readonly since: number }>();
   let lookedAt = 0;
@@ -165,8 +165,10 @@ export const newsArrive: CreateWatcher = (world, circumstances) => {
   };
 
   function isUnheard(object: Tree): boolean {
-    const wish = specChanges.get(String(treeAt(object, "metadata").uid));
-    return wish !== undefined && world.kernel.elapsed >= wish.since + NEWS_MS && !isNoted(object);
+    const change = specChanges.get(String(treeAt(object, "metadata").uid));
+    return (
+      change !== undefined && world.kernel.elapsed >= change.since + NEWS_MS && !isNoted(object)
+    );
   }
 
   function hasLostEvents(): boolean {

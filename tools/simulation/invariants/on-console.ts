@@ -10,7 +10,7 @@ function issued(world: SimWorld, change: Change) {
   return change.kind === "keyIssued" ? world.console.world.keys.get(change.keyId) : undefined;
 }
 
-/** What a gateway does now was decided on when it was sent: what has become of the wish since is not its fault. */
+/** What a gateway does now was decided on when it was sent: what has been declared since is not its fault. */
 function isPutOff({ journal, kernel }: SimWorld): boolean {
   return journal.putOff(kernel.elapsed) !== undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Stories about ways: whichever way led to a wish, the end is the one that the wish alone would have come to; and
- * after a wish that cannot be fulfilled, the last one that can is fulfilled again.
+ * Stories about ways: whichever way led to a declared state, the end is the one that this state alone would have come to; and
+ * after a state that cannot be reached, the last one that can is reached again.
  */
 import {
   apiKeyType,
@@ -26,7 +26,7 @@ interface Way {
   readonly steps: readonly ((world: SimWorld) => void)[];
 }
 
-/** The wish by its way, and the wish from nothing. */
+/** The declared state by its way, and from nothing. */
 function twoWays({ name, to, steps }: Way): readonly Scenario[] {
   return [
     fromNothing(`${name}, at once`, { specChanges: to }),

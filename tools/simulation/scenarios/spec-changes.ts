@@ -154,7 +154,7 @@ export const specChangeScenarios: readonly Scenario[] = [
     (world) => void world.patch(serviceAccountType, ACCOUNT, { spec: { access: "Revoked" } }),
     {
       atEnd: bound(),
-      unfulfilled: (world) => {
+      unreached: (world) => {
         const states = bindingsOf(world).map(({ status }) => status?.conditions?.[0]?.reason);
         return states.every((reason) => reason === "AccessRevoked") ? undefined : "is not shown";
       },

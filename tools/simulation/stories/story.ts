@@ -66,7 +66,7 @@ export async function violationsIn(told: Story): Promise<readonly Violation[]> {
   if (told.endsReady !== false) await world.expectReady();
   const end = { world: world.sim, epochs: 0, allowance: 0, quietSince: 0, picture: "" };
   for (const name of END) {
-    const what = endChecks[name]?.({ ...end, unfulfilled: () => undefined });
+    const what = endChecks[name]?.({ ...end, unreached: () => undefined });
     if (what !== undefined) world.says(name, what);
   }
   await eventLoopTurned();
@@ -234,7 +234,7 @@ export class StoryWorld {
       await this.pass(10 * SECOND);
     }
     const what = everythingIsReady(this.sim);
-    if (what !== undefined) this.says("L1 wish fulfilled", what);
+    if (what !== undefined) this.says("L1 declared state", what);
   }
 }
 
