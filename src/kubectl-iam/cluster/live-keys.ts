@@ -1,6 +1,8 @@
 /** The valid keys of an account, where each key is stored, and which keys no ApiKey names. Pure. */
 import type { ApiKey } from "../../api/api-key.ts";
+import { findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { isGone } from "./bound-policies.ts";
 
 interface LiveKey {
   readonly keyId: string;
@@ -13,14 +15,17 @@ interface LiveKey {
 }
 
 /**
- * Leaves out expired and disabled keys, and keys of other accounts in the statuses of `apiKeys`, which are those of the
- * namespace. A key without an ID is named by its attempt.
+ * Leaves out keys that do not work as last read, and keys of other accounts in the statuses of `apiKeys`, which are
+ * those of the namespace. A key without an ID is named by its attempt.
  */
 export function liveKeysOf(
-  account: Pick<ServiceAccount, "metadata" | "status">,
+  account: ServiceAccount,
   apiKeys: readonly ApiKey[],
 ): readonly LiveKey[] {
-  const known = apiKeys.flatMap((apiKey) => keysOf(apiKey, account.metadata.name));
+  if (isGone(account)) return [];
+  const known = apiKeys.flatMap((apiKey) =>
+    keysOf(apiKey, account.metadata.name).filter(({ keyId }) => !hasEnded(keyId, apiKey, account)),
+  );
   const unmanaged = unnamedKeyIds(account, apiKeys).map((keyId) => ({
     keyId,
     where: "unmanaged: in no ApiKey's status",
@@ -85,4 +90,13 @@ function keysOf({ metadata, spec, status }: ApiKey, account: string): readonly L
   ]
     .filter(isOf)
     .map(({ keyId, where, isManaged }) => ({ keyId, where, isManaged }));
+}
+
+/** Whether the console lists the key as inactive, or neither lists nor accepts it. */
+function hasEnded(keyId: string, { status }: ApiKey, account: ServiceAccount): boolean {
+  const { liveKeyIds, inactiveKeyIds } = account.status ?? {};
+  if (inactiveKeyIds?.includes(keyId)) return true;
+  const isRefused = findCondition(status?.conditions, "Verified")?.reason === "KeyRefused";
+  const isUnlisted = liveKeyIds !== undefined && !liveKeyIds.includes(keyId);
+  return isRefused && isUnlisted && status?.current?.keyId === keyId;
 }

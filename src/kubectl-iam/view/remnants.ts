@@ -3,6 +3,7 @@ import type { ApiKey } from "../../api/api-key.ts";
 import type { Connection } from "../../api/connection.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
+import { isGone } from "../cluster/bound-policies.ts";
 import { type AnyObject, nameOf } from "../cluster/kinds.ts";
 import { liveKeysOf } from "../cluster/live-keys.ts";
 import type { World } from "../cluster/read.ts";
@@ -38,7 +39,7 @@ export function remnantsOf(world: World, home: string, now: Instant): readonly R
 function accountRemnant(account: ServiceAccount, world: World): Remnant {
   const { metadata, status } = account;
   const policy = deletionPolicyOf(account);
-  const isGone = status?.saId === undefined;
+  const exists = status?.saId !== undefined && !isGone(account);
   const details = {
     Revoke: "its policies are unbound",
     Retain: "policies bound outside the operator stay bound",
@@ -50,8 +51,8 @@ function accountRemnant(account: ServiceAccount, world: World): Remnant {
     kind: "Account",
     namespace: metadata.namespace,
     what: `account ${status?.saId ?? "(not created)"} of ${nameOf(account)}`,
-    stays: !isGone && !(policy === "Delete" && canDelete),
-    detail: isGone ? "the account does not exist in the console" : details[policy],
+    stays: exists && !(policy === "Delete" && canDelete),
+    detail: exists ? details[policy] : "the account does not exist in the console",
   };
 }
 
@@ -91,7 +92,7 @@ function expirations(status: ApiKey["status"]): readonly (readonly [string, stri
 
 /** Unless its account is retained, the deletion of the account unbinds what a PolicyBinding leaves bound. */
 function policyRemnants(account: ServiceAccount, world: World): readonly Remnant[] {
-  if (deletionPolicyOf(account) !== "Retain") return [];
+  if (isGone(account) || deletionPolicyOf(account) !== "Retain") return [];
   return world.policyBindings
     .filter((binding) => belongsTo(binding, account))
     .filter(({ spec }) => spec.suspend || spec.deletionPolicy === "Retain")

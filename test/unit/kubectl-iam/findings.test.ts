@@ -277,6 +277,27 @@ test.each([
   },
 );
 
+test("of an account that the console no longer has, neither account, keys nor policies stay", () => {
+  const account = {
+    kind: "ServiceAccount",
+    metadata: { name: "sa", namespace: "n" },
+    spec: { deletionPolicy: "Retain", connectionRef: {} },
+    status: { saId: "sa-1", liveKeyIds: ["k"], ownership: "Gone" },
+  };
+  const binding = {
+    kind: "PolicyBinding",
+    metadata: { name: "b", namespace: "n" },
+    spec: { serviceAccountRef: { name: "sa" }, policyIds: ["p"], suspend: true },
+  };
+  const empty = { clusterConnections: [], connections: [], apiKeys: [], quotaExports: [] };
+  const world = { ...empty, serviceAccounts: [account], policyBindings: [binding] };
+  const found = remnantsOf(world as unknown as World, "home", now);
+  expect(found.map(({ what, stays }) => [what, stays])).toEqual([
+    ["account sa-1 of iamsa/sa", false],
+    ["CRDs, namespace, Lease, credentials", true],
+  ]);
+});
+
 describe("the pair in a Secret", () => {
   const noted = { "iam-operator.io/key-id": "noted" };
   const read = (data: object, entries: object, annotations: object = noted) =>

@@ -145,6 +145,26 @@ test("a long list of keys is cut", () => {
   expect(keyLines(keys).slice(9)).toEqual(["k9 (unmanaged)", "and 2 more"]);
 });
 
+test("keys that do not work as last read are not among an account's valid keys", () => {
+  const refused = { conditions: [{ type: "Verified", status: "False", reason: "KeyRefused" }] };
+  const key = (status: object) => ({
+    metadata: { name: "k" },
+    spec: { serviceAccountRef: { name: "ci" } },
+    status: { current: { keyId: "k1" }, ...status },
+  });
+  const ids = (account: object, status: object = {}) => {
+    const found = { metadata: { name: "ci" }, status: account };
+    return liveKeysOf(found as never, [key(status)] as never).map(({ keyId }) => keyId);
+  };
+  expect(ids({ liveKeyIds: ["k1", "k2"], ownership: "Gone" })).toEqual([]);
+  expect(ids({ liveKeyIds: [], inactiveKeyIds: ["k1"] })).toEqual([]);
+  expect(ids({ liveKeyIds: ["k2"] }, refused)).toEqual(["k2"]);
+  // The list may be from before the issue, and the refused pair that of an edited Secret.
+  expect(ids({ liveKeyIds: [] })).toEqual(["k1"]);
+  expect(ids({ liveKeyIds: ["k1"] }, refused)).toEqual(["k1"]);
+  expect(ids({}, refused)).toEqual(["k1"]);
+});
+
 test("the keys of an account are those that ApiKeys have of it, and unmanaged keys", () => {
   const status = { liveKeyIds: ["k1", "k2", "k8", "k7", "k9"], expiredKeyIds: ["k7"] };
   const account = { metadata: { name: "ci" }, status };
