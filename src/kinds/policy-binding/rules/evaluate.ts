@@ -102,7 +102,7 @@ function spellingsIn(
 }
 
 function respell(live: LiveBindings, spellings: ReadonlyMap<string, string>): LiveBindings {
-  if (!live.readable || spellings.size === 0) return live;
+  if (!live.readable) return live;
   return { ...live, policyIds: live.policyIds.map((id) => spellings.get(id) ?? id) };
 }
 

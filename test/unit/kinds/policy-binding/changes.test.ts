@@ -29,6 +29,7 @@ test("a policy that a lost call has bound is unbound as such", () => {
   expect(toSync(evaluate(watched))).toMatchObject({
     policyIds: ["p1"],
     reason: "PoliciesReappeared",
+    isDrift: false,
   });
 });
 

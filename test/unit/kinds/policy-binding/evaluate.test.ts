@@ -50,6 +50,27 @@ test.each<[boolean, string, Partial<BoundAccount>, readonly string[]]>([
   expect(managesBindings(usable(fields, texts))).toBe(expected);
 });
 
+const lost = { unanswered: { time: NOW, policyIds: ["p2"] } };
+
+test("the operator manages policies while a lost call may still bind some", () => {
+  const given = usable({}, []);
+  expect(managesBindings({ ...given, state: { ...given.state, ...lost } })).toBe(true);
+});
+
+test("the operator manages policies that will be withdrawn", () => {
+  const withdrawal = { policyIds: [], since: NOW, until: NOW, endsInMs: 0, isOver: false };
+  const why = { kind: "Unavailable", state: "Stalled", reason: "NotGranted", message: "" } as const;
+  const given = usable({}, []);
+  const availability = { ...given.availability, restriction: { ...why, withdrawal } };
+  expect(managesBindings({ ...given, availability })).toBe(true);
+});
+
+test("a policy that a lost call may bind proves no drift while answers cannot be read", () => {
+  const given = usable(recorded(["p1"]), ["p1"], unreadable);
+  const { isDrift, decision } = evaluate({ ...given, state: { ...given.state, ...lost } });
+  expect([isDrift, decision.sync]).toEqual([false, ["p1"]]);
+});
+
 const contended = (given: UsableSnapshot): UsableSnapshot => ({
   ...given,
   state: {
