@@ -8,7 +8,14 @@ import type { Io } from "../cli/io.ts";
 import { accountText, boundText } from "../cluster/bound-policies.ts";
 import { isToWait } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
-import { checkName, commandAbout, nameOf, parseNameOf } from "../cluster/kinds.ts";
+import {
+  type AnyObject,
+  checkName,
+  commandAbout,
+  type Named,
+  nameOf,
+  parseNameOf,
+} from "../cluster/kinds.ts";
 import { listed } from "../cluster/listed.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
 import { readObject } from "../cluster/read.ts";
@@ -60,7 +67,7 @@ function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects)
       field("Successor", `iamsa/${successor}`),
       field("Creates", listed(missing.map(nameOf)) || "nothing"),
       field("Moves", listed(moving.map(nameOf)) || "no ApiKey"),
-      field("Holds up", ...leaving.map(leavingText)),
+      field("Holds up", ...leaving.map(leavingText), ...suspendedOf(plan).map(suspendedText)),
       field("Waits", ...waitTexts(moving, options.now === true)),
       field("Unbinds", boundText(account)),
       field("Keys", ...keyLines(liveKeysOf(account, apiKeys))),
@@ -72,6 +79,17 @@ function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects)
 function leavingText(apiKey: ApiKey): string {
   const { name } = apiKey.spec.serviceAccountRef;
   return `${nameOf(apiKey)} still uses the account: access is revoked only after it has a key of iamsa/${name}, which its spec names`;
+}
+
+/** Suspended objects that the command waits for: copies of suspended PolicyBindings, and ApiKeys. */
+function suspendedOf({ missing, moving }: Plan): readonly Named[] {
+  return [...(missing as readonly AnyObject[]), ...(moving as readonly AnyObject[])].filter(
+    ({ spec }) => spec?.suspend === true,
+  );
+}
+
+function suspendedText(object: Named): string {
+  return `${nameOf(object)} ${object.kind === "ApiKey" ? "is" : "is created"} suspended: the command continues after ${commandAbout("resume", object)}`;
 }
 
 /** All phases share one timeout. After a failure, says what is left. */

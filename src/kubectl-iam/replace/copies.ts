@@ -5,11 +5,11 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { FileObject } from "../cluster/given-objects.ts";
 
 /**
- * The same spec, without the account's ID, its name in the console and its access. The successor of an imported account
+ * The same spec, without the account's ID, its name in the console, its access and its suspension. The successor of an imported account
  * belongs to the same project.
  */
 export function successorOf(account: ServiceAccount, name: string): FileObject {
-  const { saId, name: _, access, ...kept } = account.spec;
+  const { saId, name: _, access, suspend, ...kept } = account.spec;
   const projectId = kept.projectId ?? (saId === undefined ? undefined : account.status?.projectId);
   const spec = { ...kept, ...(projectId === undefined ? {} : { projectId }) };
   return replacing(account, "ServiceAccount", name, spec);

@@ -244,8 +244,14 @@ test("a policy that no PolicyBinding declares stops it, and --with-foreign decla
   expect(stopped.notes).toContain("that no PolicyBinding declares: pol-p1-member. ");
   expect(await world.find("ServiceAccount", "ci-bot-2")).toBeUndefined();
 
+  // A suspended account does not hold up its successor; a suspended ApiKey does.
+  expect(await iam("suspend iamsa/ci-bot iamkey/batch")).toMatchObject({ code: 0 });
   const asked = await iam(`${REPLACE} --with-foreign --dry-run=server`);
   expect(asked, asked.notes).toMatchObject({ code: 0 });
+  expect(asked.notes.match(/\S+ is (created )?suspended: .*/g)).toEqual([
+    `iamkey/batch is suspended: the command continues after kubectl iam resume iamkey/batch -n ${world.namespace}`,
+  ]);
+  expect(await iam("resume iamkey/batch")).toMatchObject({ code: 0 });
   expect(asked.output.split("\n")).toEqual([
     "iamsa/ci-bot-2 created (server dry run)",
     "iampb/ci-bot-2 created (server dry run)",

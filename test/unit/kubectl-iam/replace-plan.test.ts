@@ -90,6 +90,7 @@ describe("the successor", () => {
         saId: "sa-1",
         name: "ci at the console",
         access: "Revoked",
+        suspend: true,
         foreignPolicies: "Remove",
       },
       { projectId: "prj-2" },
