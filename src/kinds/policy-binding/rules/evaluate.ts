@@ -155,12 +155,8 @@ export function mustRead(recorded: DecisionInput): boolean {
   if (account.withdrawn.length > 0) return true;
   if (account.accessRevoked && !account.revocationSubmitted) return true;
   const revoking = bindings.filter(({ stage }) => stage === "Revoking");
-  if (!account.ledger.isComplete) {
-    const hasBound = revoking.some(({ applied }) => applied.length > 0);
-    return bindings.some(isActive) || hasBound;
-  }
   const decision = decide(recorded);
-  if (decision.sync !== undefined || decision.postponed.size > 0) return true;
+  if (decision.sync !== undefined) return true;
   if (revoking.some(({ applied }) => !contains(decision.ours, applied))) return true;
   // A policy intended before access was revoked may be bound even if it is not in the ledger.
   if (account.accessRevoked) return bindings.some(({ applied }) => applied.length > 0);
