@@ -2,7 +2,9 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import { findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { keyOf, keyText } from "../../kube/resource.ts";
 import { isGone } from "./bound-policies.ts";
+import type { World } from "./read.ts";
 
 interface LiveKey {
   readonly keyId: string;
@@ -49,6 +51,27 @@ export function unnamedKeyIds(
 function keyIdsOf({ status }: ApiKey): readonly string[] {
   const { current, pending, superseded = [], orphaned = [] } = status ?? {};
   return [current, pending, ...superseded, ...orphaned].flatMap((key) => key?.keyId ?? []);
+}
+
+/**
+ * For each account of which an ApiKey has keys, and whose ServiceAccount does not exist, a ServiceAccount without
+ * anything but its name.
+ */
+export function missingAccounts({
+  apiKeys,
+  serviceAccounts,
+}: Pick<World, "apiKeys" | "serviceAccounts">): readonly ServiceAccount[] {
+  const existing = new Set(serviceAccounts.map((account) => keyText(keyOf(account))));
+  const named = apiKeys.flatMap(({ metadata: { namespace = "" }, spec, status }) => {
+    const { current, pending, superseded = [], orphaned = [] } = status ?? {};
+    return [current, pending, ...superseded, ...orphaned]
+      .filter((key) => key !== undefined)
+      .map((key) => ({ namespace, name: key.serviceAccount ?? spec.serviceAccountRef.name }));
+  });
+  const accounts = new Map(named.map((metadata) => [keyText(keyOf({ metadata })), metadata]));
+  return [...accounts]
+    .filter(([key]) => !existing.has(key))
+    .map(([, metadata]) => ({ kind: "ServiceAccount", metadata, spec: {} }) as ServiceAccount);
 }
 
 const MOST_LINES = 10;

@@ -5,7 +5,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import { isGone } from "../cluster/bound-policies.ts";
 import { type AnyObject, nameOf } from "../cluster/kinds.ts";
-import { liveKeysOf } from "../cluster/live-keys.ts";
+import { liveKeysOf, missingAccounts } from "../cluster/live-keys.ts";
 import type { World } from "../cluster/read.ts";
 import { belongsTo, chainOf } from "../cluster/relations.ts";
 import { both } from "./time.ts";
@@ -24,6 +24,7 @@ export function remnantsOf(world: World, home: string, now: Instant): readonly R
       accountRemnant(account, world),
       ...keyRemnants(account, world, now),
     ]),
+    ...missingAccounts(world).flatMap((account) => keyRemnants(account, world, now)),
     ...world.serviceAccounts.flatMap((account) => policyRemnants(account, world)),
     ...world.apiKeys.flatMap(secretRemnant),
     {

@@ -298,6 +298,30 @@ test("of an account that the console no longer has, neither account, keys nor po
   ]);
 });
 
+test("a key whose ServiceAccount was deleted stays: no call revokes it", () => {
+  const world = {
+    clusterConnections: [],
+    connections: [],
+    serviceAccounts: [],
+    policyBindings: [],
+    quotaExports: [],
+    apiKeys: [
+      key("k", {
+        superseded: [
+          { keyId: "old", serviceAccount: "gone", state: "Live" },
+          { keyId: "ended", serviceAccount: "gone", state: "Expired" },
+        ],
+      }),
+    ],
+  };
+  const keys = remnantsOf(world as unknown as World, "home", now).filter(
+    ({ kind }) => kind === "Key",
+  );
+  expect(keys.map(({ what, stays }) => [what, stays])).toEqual([
+    ["key old (iamkey/k, superseded)", true],
+  ]);
+});
+
 describe("the pair in a Secret", () => {
   const noted = { "iam-operator.io/key-id": "noted" };
   const read = (data: object, entries: object, annotations: object = noted) =>
