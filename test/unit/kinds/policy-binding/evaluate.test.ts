@@ -12,6 +12,7 @@ import type { BoundAccount } from "../../../../src/kinds/policy-binding/rules/vi
 import { MINUTE } from "../../../../src/util/time.ts";
 import { account, bindingOf, input, live, NOW, recorded, unreadable, usable } from "./builders.ts";
 
+const withoutAccess = { ...recorded([]), accessRevoked: true };
 const closed = { accessRevoked: true, revocationSubmitted: false };
 
 test.each<[boolean, string, Partial<BoundAccount>, readonly string[]]>([
@@ -22,6 +23,10 @@ test.each<[boolean, string, Partial<BoundAccount>, readonly string[]]>([
   [true, "the first object declares a policy", {}, ["p1"]],
   [true, "a deleted object may have bound one", {}, ["p1 revoking"]],
   [false, "a deleted object has bound nothing", {}, ["p1 revoking, on record: "]],
+  [true, "a deleted object may have bound one more", recorded([]), ["p1 revoking"]],
+  [false, "it has bound nothing", recorded(["p1"]), ["p1", "p1 revoking, on record: "]],
+  [true, "an object may have bound a policy before access was revoked", withoutAccess, ["p1"]],
+  [false, "no object has", withoutAccess, ["p1, on record: "]],
 ])("whether the console must be read is %s if %s", (expected, _, fields, texts) => {
   const recordedInput = input(
     account(fields),
@@ -98,6 +103,25 @@ test.each<[string, UsableSnapshot]>([
   const found = { drift: isDrift, verified, blocked };
   const names = Object.entries(found).flatMap(([name, is]) => (is ? [name] : []));
   expect(names.join(" ")).toBe(expected);
+});
+
+test("while drift is not corrected, what the console shows is bound", () => {
+  const given = contended(usable(recorded(["p1"]), ["p1"], live("")));
+  expect(evaluate(given).decision.bound).toEqual([]);
+});
+
+test("without an answer, the recorded spellings count", () => {
+  const policies = [{ policyId: "p1", state: "Declared", consoleSpelling: "P1" } as const];
+  const given = usable({ ledger: { isComplete: true, policies } }, ["p1"]);
+  expect(evaluate(given).spellings.get("p1")).toBe("P1");
+});
+
+test("a readable answer of this run counts more than an unreadable one before it", () => {
+  const given = usable(recorded(["p1"]), ["p1"]);
+  const status = { bindings: { unreadable: true } } as const;
+  const before = { ...given, account: { ...given.account, status } };
+  expect(isUnread(before)).toBe(true);
+  expect(isUnread({ ...before, ...live("p1") })).toBe(false);
 });
 
 test.each<[readonly string[], string, UsableSnapshot]>([
