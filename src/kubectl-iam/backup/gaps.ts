@@ -5,6 +5,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import { ownEntry } from "../../util/own-entry.ts";
 import type { FileObject } from "../cluster/given-objects.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
+import { keyLines, liveKeysOf, missingAccounts } from "../cluster/live-keys.ts";
 import { objectsOf, type World } from "../cluster/read.ts";
 import { chainOf, refsOf } from "../cluster/relations.ts";
 import { secretNamesOf } from "./key-secrets.ts";
@@ -66,7 +67,13 @@ function gapsOfKey(key: ApiKey, pairs: readonly FileObject[]): readonly string[]
 }
 
 /** Statuses list superseded and orphaned keys, and a restore has only Secrets. */
-export function forgottenKeys({ apiKeys }: World): readonly string[] {
+export function forgottenKeys(world: World): readonly string[] {
+  const { apiKeys } = world;
+  const unlisted = missingAccounts(world).flatMap((account) =>
+    liveKeysOf(account, apiKeys.filter(isIn(account))).filter(
+      ({ keyId }) => !apiKeys.some(({ status }) => status?.current?.keyId === keyId),
+    ),
+  );
   const count = apiKeys.flatMap(({ status }) => [
     ...(status?.superseded ?? []).filter(({ state }) => state !== "Deleted" && state !== "Expired"),
     ...(status?.orphaned ?? []),
@@ -75,5 +82,14 @@ export function forgottenKeys({ apiKeys }: World): readonly string[] {
     ? []
     : [
         `Superseded and orphaned keys: ${count}. A restored ApiKey does not list them; kubectl iam orphans does, as unmanaged keys, while they are valid.`,
+        ...(unlisted.length === 0
+          ? []
+          : [
+              `Keys whose ServiceAccount does not exist, which kubectl iam orphans does not list, and which are to be revoked in the console: ${keyLines(unlisted).join(", ")}.`,
+            ]),
       ];
+}
+
+function isIn({ metadata: { namespace = "" } }: ServiceAccount): (key: ApiKey) => boolean {
+  return (key) => (key.metadata.namespace ?? "") === namespace;
 }

@@ -2,10 +2,31 @@
 import { describe, expect, test } from "vitest";
 import { clusterConnectionKind, type Grant } from "../../../src/api/connection.ts";
 import { effectiveGrant } from "../../../src/kinds/connection/rules/effective-grant.ts";
+import { forgottenKeys } from "../../../src/kubectl-iam/backup/gaps.ts";
 import { lackImports, withImports } from "../../../src/kubectl-iam/backup/imports.ts";
 import { inOrder, toManifest } from "../../../src/kubectl-iam/backup/manifest.ts";
+import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
 
 const API = "iam-operator.io/v1alpha1";
+
+test("superseded keys are counted, and named if their ServiceAccount does not exist", () => {
+  const key = (serviceAccount: string) => ({
+    metadata: { name: `of-${serviceAccount}`, namespace: "n" },
+    spec: { serviceAccountRef: { name: "ci" } },
+    status: {
+      current: { keyId: "k1", serviceAccount: "ci" },
+      superseded: [{ keyId: "k0", serviceAccount, state: "Live" }],
+    },
+  });
+  const world = { serviceAccounts: [{ metadata: { name: "ci", namespace: "n" } }] };
+  const remarks = (serviceAccount: string) =>
+    forgottenKeys({ ...world, apiKeys: [key(serviceAccount)] } as unknown as World);
+  expect(remarks("ci")).toEqual([expect.stringMatching(/^Superseded and orphaned keys: 1\. /)]);
+  expect(remarks("gone")).toEqual([
+    expect.stringMatching(/^Superseded and orphaned keys: 1\. /),
+    expect.stringContaining(": k0 (iamkey/of-gone, superseded)."),
+  ]);
+});
 
 describe("a manifest", () => {
   test("keeps what a user writes", () => {
