@@ -126,6 +126,11 @@ export const endingStories: readonly Story[] = [
     world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
     const isNamed = world.events("ci").some((each) => each.startsWith("KeysNotRevoked"));
     world.expect("no key is said to work", isNamed, false);
+    world.sim.delete(policyBindingType, "reader");
+    await world.pass(MINUTE);
+    world.expect("the policies", world.sim.get(policyBindingType, "reader"), undefined);
+    const said = world.events("reader").join(" ");
+    world.expect("none is said to be bound", said.includes("PoliciesNotRevoked"), false);
   }),
   withCalls(
     "an ApiKey whose stored spec is not valid is deleted with its keys, or keeps them as it says",

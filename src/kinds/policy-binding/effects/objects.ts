@@ -145,7 +145,6 @@ function releaseEvents(
 const LEFT_BOUND: Partial<Readonly<Record<ReleaseCause, string>>> = {
   Retained: "The PolicyBinding is gone without revoking.",
   AccountMissing: "The ServiceAccount does not exist.",
-  AccountGone: "The account does not exist in the console.",
   GaveUp:
     "The console did not accept the change in time; the ServiceAccount records what the operator unbinds later.",
 };
