@@ -44,6 +44,11 @@ export class Replica {
     return this.#operator;
   }
 
+  /** Whether the process has been told to stop. */
+  get isStopping(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
   /** The machine's wall clock steps; a process that is started later has it as it is then. */
   stepClock(ms: number): void {
     this.#skewMs += ms;

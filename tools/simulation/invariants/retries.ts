@@ -29,7 +29,7 @@ const RUN_MS = 100;
 /**
  * [L9] The same call does not come back before `Retry-After` is over, unless somebody changes something in the namespace
  * meanwhile (of a call to the console: anywhere), or has changed it so shortly before that the refused call was not about
- * it yet.
+ * it yet. A process that stops writes the pairs that are only in its memory all the same.
  */
 export const retryAfter: CreateWatcher = (world) => {
   const asked = new Map<string, CallRecord>();
@@ -39,6 +39,11 @@ export const retryAfter: CreateWatcher = (world) => {
     server === "iam"
       ? Math.max(...changedAt.values())
       : (changedAt.get(target.split("/")[0] ?? "") ?? Number.NEGATIVE_INFINITY);
+  const isLastWrite = ({ operation, process }: CallRecord) =>
+    operation === "create secrets" &&
+    [...world.replicas.values()].some(
+      (replica) => replica.process.name === process && replica.isStopping,
+    );
   return {
     onChange: ({ change, byOperator }) => {
       const namespace = textAt(treeAt(change.object, "metadata"), "namespace") ?? "";
@@ -46,7 +51,7 @@ export const retryAfter: CreateWatcher = (world) => {
       return undefined;
     },
     onCall: (call) => {
-      if (SHARED.has(call.operation)) return undefined;
+      if (SHARED.has(call.operation) || isLastWrite(call)) return undefined;
       const id = idOf(call);
       const refused = asked.get(id);
       asked.delete(id);
