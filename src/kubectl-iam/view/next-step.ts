@@ -39,7 +39,7 @@ export function nextStep(
     return needed(deleteUsers(object, world));
   if (isOutdated(object)) return { isNeeded: false, text: UNSEEN };
   if (reportsSuspension(object)) return needed(resume(object));
-  if (object.metadata.deletionTimestamp !== undefined && !isStalled)
+  if (object.metadata.deletionTimestamp !== undefined && !isStalled && reason !== "PlanOnly")
     return { isNeeded: false, text: "Wait: it is being deleted." };
   if (ready !== "True")
     return needed(adviceOnReplaced(object, world) ?? adviceOn({ reason, message }, object, world));

@@ -681,6 +681,26 @@ describe("the next step", () => {
     });
   });
 
+  test("of a key in use that is being deleted, but only planned, is to lift that", () => {
+    const rotation = { "iam-operator.io/rotate-requested-at": "2026-01-01T00:00:00Z" };
+    const planned = {
+      ...ready("True", "PlanOnly"),
+      message: "status.plan has the call. Remove the annotation iam-operator.io/plan-only.",
+    };
+    const deleted = object([planned], {
+      metadata: {
+        name: "k",
+        namespace: "n",
+        deletionTimestamp: "2026-01-01T00:00:00Z",
+        annotations: rotation,
+      },
+    });
+    expect(nextStep(deleted, empty, now)).toEqual({
+      isNeeded: true,
+      text: "Remove the annotation iam-operator.io/plan-only.",
+    });
+  });
+
   test.each([
     ["waits", [ready("False", "ServerError")], /^Wait: it is being deleted\.$/, false],
     [

@@ -37,7 +37,9 @@ export function readinessOf(
       reason: EXPIRING_SOON,
       message: `${held} It has not been renewed. ${obstacle?.message ?? ""}`.trim(),
     };
-  const isAwaited = status.rotationPending || rotationIsRequested(snapshot) !== undefined;
+  const isAwaited =
+    self.deletingSince === undefined &&
+    (status.rotationPending || rotationIsRequested(snapshot) !== undefined);
   if (obstacle === undefined || outcome.kind === "Suspended") {
     const rotation = isAwaited && outcome.kind === "Suspended" ? ` ${ROTATION_SUSPENDED}` : "";
     const message = `${held}${outlasting(current, spec)}${rotation}`;

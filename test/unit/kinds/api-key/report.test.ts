@@ -87,6 +87,12 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
     `Ready BudgetExceeded: ${HELD} Tomorrow. The requested rotation waits for this.`,
   ],
   [
+    "a requested rotation of an ApiKey that is being deleted",
+    delivered({ ...gone, status: { rotationPending: true } }),
+    down,
+    `Ready Unavailable: ${HELD} The console is down.`,
+  ],
+  [
     "a requested rotation of a suspended ApiKey",
     delivered(asked),
     suspended,
