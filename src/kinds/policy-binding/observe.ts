@@ -134,12 +134,14 @@ async function toSnapshot(
   const { now } = at;
   const isPlanned = (binding: PolicyBinding) =>
     !run.isPlan && [account, binding].some((each) => each && isPlanOnly(each));
-  const recorded = recordedPolicies(account?.status?.bindings, "Declared", "Unrevoked");
+  const { spec, status } = account ?? {};
+  const isSuspended = spec?.suspend === true && status?.ownership !== "Gone";
+  const recorded = recordedPolicies(status?.bindings, "Declared", "Unrevoked");
   const views = inOrder(bindings).map((binding) => {
     const seen = toBindingView(binding, { recorded, ...access });
     const judged = state === undefined ? seen : withRefusal(state, seen, now);
     if (isPlanned(binding)) return { ...judged, ignored: true, stage: "Live" } as const;
-    return account?.spec?.suspend === true ? ignoredBySuspension(judged) : judged;
+    return isSuspended ? ignoredBySuspension(judged) : judged;
   });
   const withLeft = state && isNew(state, run) ? withLeftBehind(state, account, views, now) : state;
   return {

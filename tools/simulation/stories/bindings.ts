@@ -569,23 +569,33 @@ export const bindingStories: readonly Story[] = [
       world.expect("an event", told.includes("PoliciesNotRevoked"));
     },
   ),
-  unready(
-    "a deleted PolicyBinding of an account that is gone from the console goes",
-    async (world) => {
-      await world.begin({ policyIds: [READ] });
-      world.sim.delete(apiKeyType, "ci");
-      await world.pass(MINUTE);
-      const console = world.sim.console.world;
-      for (const { saId } of [...console.accounts.values()]) console.deleteAccount(saId);
-      await world.pass(15 * MINUTE);
-      const { reason } = world.condition(serviceAccountType, ACCOUNT) ?? {};
-      world.expect("it is known to be gone", reason, "ServiceAccountGone");
-      const before = world.calls("syncBindings");
-      world.sim.delete(policyBindingType, "reader");
-      await world.pass(5 * SECOND);
-      world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
-      world.expect("no call", world.calls("syncBindings"), before);
-    },
+  ...["", ", and is suspended,"].map((suspended) =>
+    unready(
+      `a deleted PolicyBinding of an account that is gone from the console${suspended} goes`,
+      async (world) => {
+        await world.begin({ policyIds: [READ] });
+        world.sim.delete(apiKeyType, "ci");
+        await world.pass(MINUTE);
+        const console = world.sim.console.world;
+        for (const { saId } of [...console.accounts.values()]) console.deleteAccount(saId);
+        await world.pass(15 * MINUTE);
+        const { reason } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+        world.expect("it is known to be gone", reason, "ServiceAccountGone");
+        const isSuspended = suspended !== "";
+        if (isSuspended) world.change(serviceAccountType, ACCOUNT, { suspend: true });
+        await world.pass(MINUTE);
+        const before = world.calls("syncBindings");
+        world.sim.delete(policyBindingType, "reader");
+        await world.pass(5 * SECOND);
+        world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
+        world.expect("no call", world.calls("syncBindings"), before);
+        world.sim.delete(serviceAccountType, ACCOUNT);
+        await world.pass(10 * MINUTE);
+        const isLeft = world.sim.get(serviceAccountType, ACCOUNT) !== undefined;
+        world.expect("the account's object waits for its own suspension", isLeft, isSuspended);
+        if (isSuspended) world.change(serviceAccountType, ACCOUNT, { suspend: false });
+      },
+    ),
   ),
   unready(
     "an operator that comes a day late revokes before it gives up",

@@ -143,6 +143,11 @@ function toAvailability(
   bound: BoundAccount | undefined,
 ): AccountAvailability {
   const { name } = account.metadata;
+  const { conditions, ownership, saId } = account.status ?? {};
+  if (ownership === "Gone") {
+    const message = `The console no longer has service account ${saId} of ServiceAccount ${name}.`;
+    return { ...waiting(message), state: "Stalled", endsAs: "AccountGone" };
+  }
   if (spec.suspend)
     return {
       kind: "Unavailable",
@@ -151,11 +156,6 @@ function toAvailability(
       message: `ServiceAccount ${name} is suspended: its list of policies is not changed.`,
     };
   if (isInCharge(account) && bound !== undefined) return { kind: "Usable", account: bound };
-  const { conditions, ownership, saId } = account.status ?? {};
-  if (ownership === "Gone") {
-    const message = `The console no longer has service account ${saId} of ServiceAccount ${name}.`;
-    return { ...waiting(message), state: "Stalled", endsAs: "AccountGone" };
-  }
   const ready = findCondition(conditions, "Ready");
   const why = ready === undefined ? "" : ` (${ready.reason})`;
   const wait = waiting(`ServiceAccount ${name} is not ready${why}.`);
