@@ -223,7 +223,10 @@ async function readUsable(
     };
   const { connectionRef } = spec.spec;
   const found = await connections.resolve(connectionRef, namespace);
-  if (!found.ok) return { ...list, ...found.waiting };
+  // Without the connection, too, the status shows whether the account is gone.
+  const { ownership } = object.status ?? {};
+  if (!found.ok)
+    return { ...list, ...found.waiting, ...(ownership === "Gone" && { isGone: true }) };
   const elsewhere = boundToOtherConsole(object, found.access.spec);
   if (elsewhere !== undefined)
     return { ...list, ...reconciling("ServiceAccountNotReady", elsewhere) };

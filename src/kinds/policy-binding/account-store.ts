@@ -92,7 +92,7 @@ function accountMatters(change: StoreChange<ServiceAccount>): boolean {
 }
 
 function inputsOf(account: ServiceAccount | undefined): readonly unknown[] {
-  const { tpn, orgId, origin, consoleURL, conditions } = account?.status ?? {};
+  const { tpn, orgId, origin, ownership, consoleURL, conditions } = account?.status ?? {};
   const { status, reason } = findCondition(conditions, "Ready") ?? {};
-  return [tpn, orgId, origin, consoleURL, status, reason];
+  return [tpn, orgId, origin, ownership, consoleURL, status, reason];
 }

@@ -1,4 +1,5 @@
 /** The run over a ServiceAccount, from top to bottom. Pure but for the time: it yields its effects. */
+import { IamError } from "../../console/errors.ts";
 import { endRun } from "../../reconciler/effects.ts";
 import { hasFinalizer } from "../../reconciler/finalizers.ts";
 import { firstFinding, type Waiting } from "../../reconciler/rules/outcome.ts";
@@ -12,6 +13,7 @@ import {
   withoutAttempt,
 } from "./rules/attempt.ts";
 import { decideCreation, newAccount, stopped } from "./rules/creation.ts";
+import { consoleURLOf } from "./rules/desired-account.ts";
 import { preconditions } from "./rules/preconditions.ts";
 import { isConnectionListDue, isListDue, isReadDue } from "./rules/read-schedule.ts";
 import { problemOf } from "./rules/readiness.ts";
@@ -30,12 +32,16 @@ type Run = AccountEffects<AccountEnded>;
  * - createServiceAccount is called once for each recorded attempt, in the run that has recorded it (S6). Later runs only
  *   find out what the call has done.
  * - No account is created while a list shows an account that may be the object's.
- * - Nothing is called while a precondition is not met, or if nothing is due (S18).
+ * - Nothing is called while a precondition is not met, or if nothing is due (S18). Only an account that is known is
+ *   still read without a grant.
  */
 export function* reconcileAccount(start: AccountSnapshot, effects: AccountEffectSet): Run {
   const blocked = firstFinding(preconditions, start);
-  if (blocked !== undefined) return endRun(start, blocked);
   const { account, attempt, spec } = start;
+  if (blocked !== undefined)
+    return account === undefined
+      ? endRun(start, blocked)
+      : yield* lookWithoutGrant({ ...start, account }, blocked, effects);
   if (account !== undefined) return yield* checkAccount({ ...start, account }, effects);
   if (spec.saId !== undefined) return yield* importAccount(start, spec.saId, effects);
   if (attempt !== undefined) return yield* explainAttempt({ ...start, attempt }, effects);
@@ -55,6 +61,17 @@ function* checkAccount(start: WithAccount, effects: AccountEffectSet): Run {
     s = { ...(yield* effects.keepObject(s)), attempt: undefined };
   const readiness = accountReadiness(s.account);
   return endRun(s, readiness.state === "Ready" ? { kind: "Settled" } : readiness);
+}
+
+/** Whether the account still exists decides about its keys, its policies and the deletion of their objects. */
+function* lookWithoutGrant(start: WithAccount, blocked: Waiting, effects: AccountEffectSet): Run {
+  const { connection, account } = start;
+  const isUngranted = !connection.ok && connection.ungranted !== undefined;
+  const isSameConsole = account.consoleURL === consoleURLOf(start);
+  if (!isUngranted || !isSameConsole || !isReadDue(start, effects.readNow().now))
+    return endRun(start, blocked);
+  const read = yield* effects.tryGetAccount(start, { saId: account.saId });
+  return endRun(read instanceof IamError ? start : read, blocked);
 }
 
 function* importAccount(start: AccountSnapshot, saId: string, effects: AccountEffectSet): Run {

@@ -293,6 +293,23 @@ const grantStories: readonly Story[] = [
       world.expect("its policy, too", world.bound, [DEPLOY, MEMBER]);
     },
   ),
+  unready("an account that is gone is known to be gone without a grant, too", async (world) => {
+    await world.begin();
+    grant(world, "Nothing");
+    await world.pass(SECOND);
+    world.happens({ kind: "EndAccounts", how: "Delete" });
+    await world.pass(7 * MINUTE);
+    const { message = "" } = world.condition(policyBindingType, "reader") ?? {};
+    world.expect("its policies, too", message.includes("no longer"));
+    const types = [apiKeyType, policyBindingType, serviceAccountType];
+    for (const [index, name] of ["ci", "reader", ACCOUNT].entries())
+      world.sim.delete(types[index] ?? apiKeyType, name);
+    await world.pass(MINUTE);
+    for (const [index, name] of ["ci", "reader", ACCOUNT].entries())
+      world.expect(`${name} goes`, world.sim.get(types[index] ?? apiKeyType, name), undefined);
+    const told = [...world.events("ci"), ...world.events("reader")].join(" ");
+    world.expect("nothing is said to be left", /NotRevoked/.test(told), false);
+  }),
   withdrawn(
     "nothing is withdrawn from an account that was found at another console",
     async (world) => {

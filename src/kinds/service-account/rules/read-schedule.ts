@@ -140,7 +140,7 @@ export function readTimeAfter(
 
 /** The interval in the connection's spec, and the shortest interval within the share of its rate limit. */
 function intervalsOf({ connection, accountCount }: AccountSnapshot) {
-  const spec = connection.ok ? connection.access.spec : undefined;
+  const spec = accessToRevoke(connection)?.spec;
   if (spec === undefined) return { wanted: DEFAULT_INTERVAL_MS, sustainable: 0 };
   const pollsPerSecond = spec.limits.requestsPerSecond * POLL_SHARE;
   return {
