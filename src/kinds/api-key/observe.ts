@@ -223,10 +223,7 @@ async function readUsable(
     };
   const { connectionRef } = spec.spec;
   const found = await connections.resolve(connectionRef, namespace);
-  // Without the connection, too, the status shows whether the account is gone.
-  const { ownership } = object.status ?? {};
-  if (!found.ok)
-    return { ...list, ...found.waiting, ...(ownership === "Gone" && { isGone: true }) };
+  if (!found.ok) return { ...list, ...found.waiting };
   const elsewhere = boundToOtherConsole(object, found.access.spec);
   if (elsewhere !== undefined)
     return { ...list, ...reconciling("ServiceAccountNotReady", elsewhere) };
@@ -266,7 +263,6 @@ function readyAccount(
     allowedSecretMetadata: connection.allowedSecretMetadata,
     namespaceIssues:
       grant.maxIssuesPerDay === undefined ? undefined : usage?.(grant.maxIssuesPerDay),
-    isGone: status?.ownership === "Gone",
     canDisableKeys: extraCalls.has("disableKey"),
     canDeleteKeys: extraCalls.has("deleteKey"),
   };
@@ -278,6 +274,7 @@ function keyListOf({ status }: ServiceAccount, at: AgreedTime): KeyList {
     inactiveKeyIds: status?.inactiveKeyIds,
     lastKeyListTime: correctedTime(parseInstant(status?.lastKeyListTime), at),
     listsKeys: status?.keyCount !== undefined,
+    isGone: status?.ownership === "Gone",
   };
 }
 

@@ -174,8 +174,6 @@ export interface ReadyAccount extends KeyList {
   readonly allowedSecretMetadata: readonly string[];
   /** Keys issued for the namespace. Only if the grant limits them. */
   readonly namespaceIssues?: NamespaceUsage | undefined;
-  /** Whether the console's last answer about the account shows that it does not exist: none of its keys works. */
-  readonly isGone?: boolean;
   readonly canDisableKeys: boolean;
   readonly canDeleteKeys: boolean;
 }

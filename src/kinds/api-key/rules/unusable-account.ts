@@ -4,7 +4,7 @@ import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { stalled } from "../../../reconciler/rules/waiting.ts";
 import type { Instant } from "../../../util/time.ts";
 
-/** What the console has listed of the account's keys. */
+/** What the console has shown of the account's keys, whatever the account waits for now. */
 export interface KeyList {
   /** Valid keys as last listed by the console; `undefined` if the console does not list keys. */
   readonly liveKeyIds: readonly string[] | undefined;
@@ -14,14 +14,14 @@ export interface KeyList {
   readonly lastKeyListTime: Instant | undefined;
   /** Whether the console has ever listed a key of the account. */
   readonly listsKeys?: boolean;
+  /** Whether the console's last answer about the account shows that it does not exist: none of its keys works. */
+  readonly isGone?: boolean;
 }
 
 /** What an ApiKey waits for while no key can be issued for its account. */
 export interface UnusableAccount extends Waiting, Partial<KeyList> {
   /** Whether the console has shown that no key of the account works. */
   readonly endsKeys?: true;
-  /** Whether the console has shown that the account does not exist. */
-  readonly isGone?: true;
 }
 
 export function inactiveAccount(
