@@ -256,8 +256,9 @@ export const LAYERS: readonly Layer[] = [
       "the plugin knows the API, both clients and the utilities, and of the operator only how it plans and judges an account",
     imports: [
       "{api,connections,console,http,kube,util}/**",
-      "accounts/recorded-policies.ts",
+      "accounts/key-accounts.ts",
       "accounts/ownership.ts",
+      "accounts/recorded-policies.ts",
       "app/version.ts",
       "app/plan/plan-objects.ts",
       "js-yaml",

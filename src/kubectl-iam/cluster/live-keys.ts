@@ -1,4 +1,5 @@
 /** The valid keys of an account, where each key is stored, and which keys no ApiKey names. Pure. */
+import { accountKeysOf } from "../../accounts/key-accounts.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -53,24 +54,15 @@ function keyIdsOf({ status }: ApiKey): readonly string[] {
   return [current, pending, ...superseded, ...orphaned].flatMap((key) => key?.keyId ?? []);
 }
 
-/**
- * For each account of which an ApiKey has keys, and whose ServiceAccount does not exist, a ServiceAccount without
- * anything but its name.
- */
+/** For each account that an ApiKey names and that does not exist, a ServiceAccount with nothing but its name. */
 export function missingAccounts({
   apiKeys,
   serviceAccounts,
 }: Pick<World, "apiKeys" | "serviceAccounts">): readonly ServiceAccount[] {
   const existing = new Set(serviceAccounts.map((account) => keyText(keyOf(account))));
-  const named = apiKeys.flatMap(({ metadata: { namespace = "" }, spec, status }) => {
-    const { current, pending, superseded = [], orphaned = [] } = status ?? {};
-    return [current, pending, ...superseded, ...orphaned]
-      .filter((key) => key !== undefined)
-      .map((key) => ({ namespace, name: key.serviceAccount ?? spec.serviceAccountRef.name }));
-  });
-  const accounts = new Map(named.map((metadata) => [keyText(keyOf({ metadata })), metadata]));
-  return [...accounts]
-    .filter(([key]) => !existing.has(key))
+  const named = new Map(apiKeys.flatMap(accountKeysOf).map((key) => [keyText(key), key]));
+  return [...named]
+    .filter(([text]) => !existing.has(text))
     .map(([, metadata]) => ({ kind: "ServiceAccount", metadata, spec: {} }) as ServiceAccount);
 }
 
