@@ -1,5 +1,5 @@
 /** Plans what the operator would do if objects were applied. No operator has to run. */
-import { isTrue } from "../../api/conditions.ts";
+import { type Condition, isTrue } from "../../api/conditions.ts";
 import { isConnectionKind } from "../../api/fields.ts";
 import type { KindName } from "../../api/kinds.ts";
 import type { PlannedCall } from "../../api/plan.ts";
@@ -65,8 +65,9 @@ export interface ObjectPlan {
 }
 
 /**
- * Returns one plan for each connection, ServiceAccount, list of policies, PolicyBinding, ApiKey and ResourceQuotaExport, in
- * the order of reconciling. Logs in to the consoles concerned, and only reads from them. Rejects if the cluster cannot be read.
+ * Returns one plan for each connection, ServiceAccount, list of policies, PolicyBinding, ApiKey and ResourceQuotaExport,
+ * in the order of reconciling. Logs in to the consoles concerned, and only reads from them. Rejects if the cluster cannot
+ * be read.
  */
 export async function planObjects(request: PlanRequest): Promise<readonly ObjectPlan[]> {
   const { clock, random, userAgent, signal } = request;
@@ -165,23 +166,25 @@ async function plan(
   );
 }
 
-/**
- * A connection that is suspended while it is ready stays ready: its session, which only the operator has, is kept.
- */
+/** A connection that is suspended while it is ready stays ready: its session, which only the operator has, is kept. */
 function reportOf({ kind, object }: Reporting, before: readonly Reporting[]): ObjectPlan {
   const key = keyOf(object);
   const stored = before.find((each) => keyText(keyOf(each.object)) === keyText(key))?.object;
   const after = obstacleOf(object);
   const isStillReady =
     isConnectionKind(kind) &&
-    after?.startsWith("Suspended:") === true &&
+    after?.reason === "Suspended" &&
     isTrue(stored?.status?.conditions, "Ready");
-  const obstacle = isStillReady ? undefined : after;
+  const obstacle = isStillReady ? undefined : textOf(after);
   return {
     ...{ kind, key, calls: [], obstacle },
-    isUnknown: obstacle?.startsWith("ConsoleUnavailable:") === true,
-    isReported: stored !== undefined && obstacleOf(stored) === obstacle,
+    isUnknown: after?.reason === "ConsoleUnavailable",
+    isReported: stored !== undefined && textOf(obstacleOf(stored)) === obstacle,
   };
+}
+
+function textOf(obstacle: Condition | undefined): string | undefined {
+  return obstacle && `${obstacle.reason}: ${obstacle.message}`;
 }
 
 /** Connections in use, accounts, their policies, their keys, exports: each step needs the steps before it. */

@@ -1,4 +1,4 @@
-import { findCondition } from "../../api/conditions.ts";
+import { type Condition, findCondition } from "../../api/conditions.ts";
 import type { KindName } from "../../api/kinds.ts";
 import { createApiKeyReconciler } from "../../kinds/api-key/reconciler.ts";
 import {
@@ -106,7 +106,7 @@ function planner<T extends ReportedObject>(
 }
 
 /** Why the object is not ready; `undefined` if it is ready or reports nothing. */
-export function obstacleOf({ status }: ReportedObject): string | undefined {
+export function obstacleOf({ status }: ReportedObject): Condition | undefined {
   const ready = findCondition(status?.conditions, "Ready");
-  return ready?.status === "False" ? `${ready.reason}: ${ready.message}` : undefined;
+  return ready?.status === "False" ? ready : undefined;
 }
