@@ -90,7 +90,7 @@ function randomWatchFault(random: SeededRandom): WatchFault {
   ]);
 }
 
-/** Only what leaves the declared state as it is, and nobody's hands on the operator's own objects. */
+/** Events that change neither the declared state nor the operator's own objects. */
 const EVENTS: readonly WorldEvent[] = [
   { kind: "RevokeTokens" },
   { kind: "Kill" },

@@ -346,7 +346,7 @@ function excusesOfCall({ select: { operation = "" }, fault }: StruckCall): reado
 
 const LATE = ["L5 repair", "L6 deletion", "L8 news", "S16 transitions"];
 
-/** The declared state as a whole: what somebody has taken away, or closed, only somebody can give back. */
+/** Invariants about the whole declared state, which is not reached again after a person has removed a part of it. */
 const DECLARED = ["L1 declared state", "scenario", "same end"];
 
 function excuses(event: WorldEvent): readonly string[] {

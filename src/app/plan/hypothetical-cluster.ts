@@ -27,7 +27,7 @@ export interface HypotheticalCluster {
   readonly caches: Caches;
   /** Adds an object, or replaces an object or its status. */
   put(type: ResourceType, object: KubeObject): void;
-  /** Whether the user has no permission to list a type in the whole cluster, so that its absent objects may exist. */
+  /** Whether the user may not list a type in the whole cluster: its absent objects may exist. */
   isUnlisted(type: ResourceType): boolean;
 }
 
@@ -154,7 +154,7 @@ async function merged(
   } as KubeObject;
 }
 
-/** `undefined` if the user has no permission to list the type in the whole cluster. */
+/** `undefined` if the user may not list the type in the whole cluster. */
 async function listAll(
   reader: Pick<KubeReader, "list">,
   type: ResourceType,

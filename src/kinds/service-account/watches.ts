@@ -72,7 +72,7 @@ function accountsOfNewKey({ old, new: now }: StoreChange<ApiKey>): readonly Obje
   return isNews && now !== undefined ? accountKeysOf(now) : [];
 }
 
-/** The account of an attempt whose keys must be listed. */
+/** The accounts of an ApiKey whose attempt is now settled: the keys of one of them must be listed. */
 function accountsToExplain({ old, new: now }: StoreChange<ApiKey>): readonly ObjectKey[] {
   const isSettled = (apiKey: ApiKey | undefined) => apiKey?.status?.attempt?.settled === true;
   return now !== undefined && isSettled(now) && !isSettled(old) ? accountKeysOf(now) : [];

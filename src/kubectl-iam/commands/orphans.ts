@@ -82,7 +82,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return kinds.size > 0 ? exitCode.found : isUnknown ? exitCode.unknown : exitCode.ok;
 }
 
-/** Pure. How old the lists are with which the keys of ApiKeys were compared; `undefined` if there is no list. */
+/** Pure. The age of the lists that were compared with the keys of ApiKeys; `undefined` if there is no list. */
 export function ageOfLists(accounts: readonly ServiceAccount[], now: Instant): string | undefined {
   const listed = accounts.filter(({ status }) => status?.lastKeyListTime !== undefined);
   const [oldest] = listed.flatMap(({ status }) => status?.lastKeyListTime ?? []).toSorted();

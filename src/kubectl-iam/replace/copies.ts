@@ -5,8 +5,8 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { FileObject } from "../cluster/given-objects.ts";
 
 /**
- * The same spec, without the account's ID, its name in the console, its access and its suspension. The successor of an imported account
- * belongs to the same project.
+ * The same spec, without the account's ID, its name in the console, its access and its suspension. The successor of an
+ * imported account belongs to the same project.
  */
 export function successorOf(account: ServiceAccount, name: string): FileObject {
   const { saId, name: _, access, suspend, ...kept } = account.spec;

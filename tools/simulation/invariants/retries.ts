@@ -29,7 +29,7 @@ const RUN_MS = 100;
 /**
  * [L9] The same call does not come back before `Retry-After` is over, unless somebody changes something in the namespace
  * meanwhile (of a call to the console: anywhere), or has changed it so shortly before that the refused call was not about
- * it yet. A process that stops writes the pairs that are only in its memory all the same.
+ * it yet. A stopping process is exempt while it writes pairs that only its memory has.
  */
 export const retryAfter: CreateWatcher = (world) => {
   const asked = new Map<string, CallRecord>();
