@@ -11,8 +11,8 @@ export interface AgreedTime {
   /** The process's own time, unless the others show another: then the time that two of three clocks show. */
   readonly now: Instant;
   /**
-   * Present while clocks contradict each other and it is not certain that it is as late as `now`: the earliest time that
-   * a server shows.
+   * Present while no two clocks agree, or if it is not certain that it is as late as `now`: the earliest time that a
+   * server shows.
    */
   readonly earliest?: Instant;
 }
@@ -26,7 +26,9 @@ export function agreedTime({ wall, apiServer, console }: SeenClocks): AgreedTime
   const now = agree(wall, other) ? wall : other;
   // A single server is contradicted by the process itself.
   if (servers.length === 1) return now === wall ? { now } : { now, earliest: Math.min(wall, now) };
-  return first >= now || agree(first, now) ? { now } : { now, earliest: first };
+  const isContradicted = !agree(wall, now) && !agree(first, last);
+  const isEarliest = first >= now || agree(first, now);
+  return isEarliest && !isContradicted ? { now } : { now, earliest: first };
 }
 
 function byTime(a: Instant, b: Instant): number {

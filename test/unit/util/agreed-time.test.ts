@@ -57,6 +57,12 @@ describe("the agreed time", () => {
       NOW,
     ],
     [
+      "is the earlier server's if the own clock is behind and no two clocks agree, but that is not certain",
+      { wall: EARLY, apiServer: NOW, console: NOW + 2 * HOUR },
+      NOW,
+      NOW,
+    ],
+    [
       "is not the API server's if it alone is behind, but that is not certain",
       { wall: NOW, apiServer: EARLY, console: NOW },
       NOW,
