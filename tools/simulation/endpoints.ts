@@ -110,6 +110,7 @@ export function iamEndpoint(console: Console): Endpoint {
       return {
         operation,
         target,
+        tpn: tpnOf(operation, request),
         mutating: MUTATING_IAM.has(operation),
         isConditional: false,
       };
@@ -117,4 +118,10 @@ export function iamEndpoint(console: Console): Endpoint {
     handle: (request, behindMs) => console.handle(request, behindMs),
     accept: (request) => console.accept(request),
   };
+}
+
+function tpnOf(operation: string, { url, body }: HttpRequest): string | undefined {
+  if (operation === "listBindings") return new URL(url).searchParams.get("targetId") ?? undefined;
+  if (operation !== "syncBindings" || body === undefined) return undefined;
+  return (JSON.parse(Buffer.from(body).toString()) as { targetId?: string }).targetId;
 }

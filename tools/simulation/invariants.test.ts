@@ -499,6 +499,18 @@ const byBindings: readonly Planting[] = [
     },
   ],
   [
+    "S11 reads",
+    "bindings written after a read of another account's",
+    async (stage) => {
+      stage.serviceAccount();
+      for (const operation of ["list policybindings", "get serviceaccounts"])
+        stage.call({ operation, outcome: "200" });
+      stage.call({ operation: "listBindings", tpn: "one", outcome: "200" });
+      await stage.pass(1);
+      stage.call({ operation: "syncBindings", tpn: "other", mutating: true });
+    },
+  ],
+  [
     "S12 scope",
     "a policy of kind scp bound",
     (stage) => {

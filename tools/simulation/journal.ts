@@ -12,6 +12,8 @@ export interface CallRecord {
   readonly operation: string;
   /** Of what: namespace and name, or the path's last part. */
   readonly target: string;
+  /** Of calls about bound policies: whose. */
+  readonly tpn?: string | undefined;
   readonly mutating: boolean;
   /** Whether it changes an object only if that is still the one, or the version, that the caller has seen. */
   readonly isConditional: boolean;

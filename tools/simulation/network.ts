@@ -27,7 +27,7 @@ export interface Endpoint {
   readonly name: ServerName;
   describe(
     request: HttpRequest,
-  ): Pick<CallRecord, "operation" | "target" | "mutating" | "isConditional">;
+  ): Pick<CallRecord, "operation" | "target" | "tpn" | "mutating" | "isConditional">;
   /** Does the call; a read may be answered from what was so `behindMs` ago. */
   handle(request: HttpRequest, behindMs?: number): Answer;
   /** Lets the call in, to be done later. */
@@ -74,7 +74,7 @@ function openRecord(
   { name }: SimProcess,
   call: Pick<
     CallRecord,
-    "server" | "operation" | "target" | "mutating" | "isConditional" | "sentRevision"
+    "server" | "operation" | "target" | "tpn" | "mutating" | "isConditional" | "sentRevision"
   >,
   fault: CallFault | undefined,
 ): CallRecord {

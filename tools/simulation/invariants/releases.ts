@@ -156,17 +156,19 @@ export const completeReads: CreateWatcher = (world) => {
     (fault?.kind !== "Garble" || (operation === "listBindings" && isAllOurs(accountsOf(world))));
   return {
     onCall: (call) => {
-      const { operation, process, sentAt } = call;
+      const { operation, process, sentAt, tpn = "" } = call;
       if (READS.includes(operation)) {
-        const id = `${process} ${operation}`;
+        const id = `${process} ${operation} ${tpn}`;
         const recent = (looks.get(id) ?? []).filter((look) => look.sentAt > sentAt - MEMORY_MS);
         looks.set(id, [...recent, call]);
       }
       if (operation !== "syncBindings" || isLeaving(accountsOf(world))) return undefined;
-      const missing = READS.find((read) => !(looks.get(`${process} ${read}`) ?? []).some(isWhole));
+      const looksBy = (read: string) =>
+        looks.get(`${process} ${read} ${read === "listBindings" ? tpn : ""}`) ?? [];
+      const missing = READS.find((read) => !looksBy(read).some(isWhole));
       if (missing !== undefined) return `bindings were written without an answer to ${missing}`;
       // Nobody else asks the console for them: the last answer is the one that was decided on.
-      const last = looks.get(`${process} listBindings`)?.findLast(({ outcome }) => outcome);
+      const last = looksBy("listBindings").findLast(({ outcome }) => outcome);
       return last && isWhole(last) ? undefined : "bindings were written after a read that failed";
     },
   };
