@@ -7,6 +7,8 @@ import type { ServiceAccount, ServiceAccountSpec } from "../../api/service-accou
 import { connectionKey } from "../../connections/connection-key.ts";
 import { type KubeObject, keyOf, keyText } from "../../kube/resource.ts";
 import type { Caches } from "../../reconciler/context.ts";
+import { blockedSince } from "../../reconciler/rules/cleanup.ts";
+import type { ReportedObject } from "../../reconciler/rules/report.ts";
 import { openRequest, requestToken } from "../../reconciler/rules/request.ts";
 import type { ReadContext } from "../../reconciler/run-context.ts";
 import { settleAll } from "../../reconciler/settle-all.ts";
@@ -52,7 +54,7 @@ export async function observe(
     attempt: attempt && { ...attempt, startTime: correctedTime(attempt.startTime, at) },
     unreadableResponse: responseOf(attempt, [unreadableResponse, state.unreadableResponse]),
     // Read only during deletion: an account may have thousands of users, and each of them enqueues it.
-    users: metadata.deletionTimestamp === undefined ? [] : usersOf(object, caches),
+    ...readUsers(metadata.deletionTimestamp === undefined ? [] : usersOf(object, caches)),
     // Counted only for a limit, before the account exists: a namespace may have thousands of ServiceAccounts.
     ...(isLimited && account === undefined
       ? accountsBefore(object, caches)
@@ -139,8 +141,20 @@ function responseOf(
   return known.find((each) => each !== undefined && each.attemptId === attempt?.id);
 }
 
+interface User extends Pick<ReportedObject, "status"> {
+  readonly name: string;
+}
+
+function readUsers(users: readonly User[]): Pick<AccountSnapshot, "users" | "usersAreBlocked"> {
+  const isBlocked = (user: User) => blockedSince(user) !== undefined;
+  return {
+    users: users.map(({ name }) => name).sort(),
+    usersAreBlocked: users.length > 0 && users.every(isBlocked),
+  };
+}
+
 /** Superseded keys that work count, unless a read has shown that the account has no permissions, or does not exist. */
-function usersOf(object: ServiceAccount, caches: Caches): readonly string[] {
+function usersOf(object: ServiceAccount, caches: Caches): readonly User[] {
   const key = keyOf(object);
   const isPowerless =
     isTrue(object.status?.conditions, "AccessRevoked") || object.status?.ownership === "Gone";
@@ -150,7 +164,7 @@ function usersOf(object: ServiceAccount, caches: Caches): readonly string[] {
     .flatMap(({ type, store }) =>
       store
         .byIndex(indexes.serviceAccount, keyText(key))
-        .map(({ metadata }) => `${type.kind} ${metadata.name}`),
+        .map((user) => ({ ...user, name: `${type.kind} ${user.metadata.name}` })),
     );
   const apiKeys = caches
     .of(apiKeyType)
@@ -158,10 +172,12 @@ function usersOf(object: ServiceAccount, caches: Caches): readonly string[] {
     .flatMap((apiKey) => {
       const use = useOf(apiKey, key.name);
       const name = `ApiKey ${apiKey.metadata.name}`;
-      if (use === "Keys") return [name];
-      return use === undefined || isPowerless ? [] : [`${name} ${SUPERSEDED_KEYS}`];
+      if (use === "Keys") return [{ ...apiKey, name }];
+      return use === undefined || isPowerless
+        ? []
+        : [{ ...apiKey, name: `${name} ${SUPERSEDED_KEYS}` }];
     });
-  return [...others, ...apiKeys].sort();
+  return [...others, ...apiKeys];
 }
 
 function accountsBefore(

@@ -368,6 +368,15 @@ export const endingStories: readonly Story[] = [
     world.expect("it waits", world.sim.get(serviceAccountType, ACCOUNT) !== undefined);
     await expectGone(world, 10 * MINUTE, "CleanupIncomplete: Gave up cleaning up");
   }),
+  unready("deletions of an account and its users in an outage have one deadline", async (world) => {
+    await world.begin();
+    consoleDown(world);
+    world.sim.delete(serviceAccountType, ACCOUNT);
+    deleteUsers(world);
+    await world.pass(9 * MINUTE);
+    world.expect("they wait", world.sim.get(policyBindingType, "reader") !== undefined);
+    await expectGone(world, 8 * MINUTE, "CleanupIncomplete: Gave up cleaning up");
+  }),
   unready(
     "deletionPolicy Delete without a call for it waits and says what to set",
     async (world) => {

@@ -58,7 +58,7 @@ export function report(
     isCleanupBlocked:
       outcome.kind === "Failed" || !isDeleting(snapshot)
         ? undefined
-        : snapshot.isCleanupBlocked === true,
+        : snapshot.isCleanupBlocked === true || snapshot.usersAreBlocked,
     handledRequest: isOpen(outcome) ? undefined : snapshot.request,
   };
   return {

@@ -42,6 +42,8 @@ export interface AccountSnapshot {
    * ApiKeys and PolicyBindings that refer to the object, by kind and name. Empty unless the object is being deleted.
    */
   readonly users: readonly string[];
+  /** Whether there are users, and the deletion of each waits for the console: then this deletion waits for it too. */
+  readonly usersAreBlocked: boolean;
   /**
    * Number of other objects of the namespace and the connection that have an account, or are older and want one; 0
    * without a limit.

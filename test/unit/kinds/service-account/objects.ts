@@ -99,6 +99,7 @@ export function snapshotOf(
     attempt: undefined,
     unreadableResponse: undefined,
     users: [],
+    usersAreBlocked: false,
     accountCount: 1,
     apiKeys: [],
     apiKeysAreCurrent: true,
