@@ -76,7 +76,7 @@ export const releases: CreateWatcher = (world) => {
       const own = bindings.filter((each) => names(each, account));
       const going = new Set([
         ...(deleted.get(tpn) ?? []),
-        ...own.filter(isDeleted).flatMap(releasedBy),
+        ...own.filter(isDeleted).flatMap((each) => releasedBy(each, account)),
       ]);
       deleted.set(tpn, going);
       words.set(tpn, [
@@ -133,15 +133,21 @@ function wordOf(
     (spec.deletionPolicy ?? (spec.saId === undefined ? "Revoke" : "Retain")) !== "Retain";
   return {
     until: Number.POSITIVE_INFINITY,
-    released: new Set([...late, ...own.flatMap(releasedBy)]),
+    released: new Set([...late, ...own.flatMap((each) => releasedBy(each, account))]),
     everything: spec.access === "Revoked" || (metadata.deletionTimestamp !== undefined && revokes),
     foreign: spec.foreignPolicies === "Remove",
     empty: late.length > 0 || own.some(isDeleted),
   };
 }
 
-function releasedBy({ metadata, spec, status }: PolicyBinding): readonly string[] {
-  const applied = status?.appliedPolicyIds ?? [];
+/** If the record of a PolicyBinding is lost, that of its account counts. */
+function releasedBy(
+  { metadata, spec, status }: PolicyBinding,
+  account: ServiceAccount,
+): readonly string[] {
+  const recorded = recordedPolicies(account.status?.bindings, "Declared", "Unrevoked");
+  const applied =
+    status?.appliedPolicyIds ?? spec.policyIds.filter((id) => recorded.includes(id));
   if (metadata.deletionTimestamp === undefined)
     return applied.filter((id) => !spec.policyIds.includes(id));
   return spec.deletionPolicy === "Retain" ? [] : applied;
