@@ -115,6 +115,8 @@ function* reconcileUnavailable(
   if (endsAs === "AccountMissing" && !isOver && start.source === "Caches")
     return yield* decideOnServer(start);
   let s = start;
+  // A console that lags may show the account again.
+  if (endsAs === "AccountGone") s = yield* leaveUnrevoked(s, endsAs, releasable(s, "Revoking"));
   if (endsAs !== undefined)
     s = yield* removeFinalizers(s, endsAs, releasable(s, "Revoking", "Releasing"));
   s = yield* removeFinalizers(s, "Retained", releasable(s, "Releasing"));
@@ -147,17 +149,22 @@ function* handleRefusal(
   return endRun(s, withoutReport(1));
 }
 
-/**
- * Releases objects whose policies could not be revoked for too long. Before that, the account records the policies, so
- * that they are unbound later.
- */
+/** Releases objects whose policies could not be revoked for too long. */
 function* giveUp<S extends BindingsSnapshot>(start: S): BindingsEffects<S> {
-  const late = lateRevocations(start);
+  return yield* leaveUnrevoked(start, "GaveUp", lateRevocations(start));
+}
+
+/** Releases objects without revoking. Before that, the account records the policies, so that they are unbound later. */
+function* leaveUnrevoked<S extends BindingsSnapshot>(
+  start: S,
+  because: ReleaseCause,
+  left: readonly BindingView[],
+): BindingsEffects<S> {
   const { account, bindings } = start;
-  const policyIds = withoutKept(union(...late.map(({ applied }) => applied)), bindings);
+  const policyIds = withoutKept(union(...left.map(({ applied }) => applied)), bindings);
   if (account !== undefined && policyIds.length > 0)
     yield* recordBindings(start, recordUnrevoked(account, policyIds));
-  return yield* removeFinalizers(start, "GaveUp", late);
+  return yield* removeFinalizers(start, because, left);
 }
 
 function* removeFinalizers<S extends BindingsSnapshot>(

@@ -598,6 +598,25 @@ export const bindingStories: readonly Story[] = [
     ),
   ),
   unready(
+    "policies of a PolicyBinding that was deleted while its account seemed to be gone are unbound later",
+    async (world) => {
+      await world.begin({ policyIds: [READ] });
+      for (const operation of ["getServiceAccount", "listServiceAccounts"])
+        world.fault(operation, { kind: "Behind", ms: HOUR }, 10_000);
+      world.annotate(serviceAccountType, ACCOUNT, { [annotations.reconcileRequestedAt]: "now" });
+      await world.pass(10 * SECOND);
+      const { reason } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+      world.expect("it seems to be gone", reason, "ServiceAccountGone");
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(10 * SECOND);
+      world.expect("it goes", world.sim.get(policyBindingType, "reader"), undefined);
+      world.expect("its policy is bound", world.bound, [READ]);
+      world.cease();
+      await world.pass(15 * MINUTE);
+      world.expect("it is unbound", world.bound, []);
+    },
+  ),
+  unready(
     "an operator that comes a day late revokes before it gives up",
     async (world) => {
       await world.begin({ policyIds: [READ] });
