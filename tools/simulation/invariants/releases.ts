@@ -168,7 +168,8 @@ export const completeReads: CreateWatcher = (world) => {
         const recent = (looks.get(id) ?? []).filter((look) => look.sentAt > sentAt - MEMORY_MS);
         looks.set(id, [...recent, call]);
       }
-      if (operation !== "syncBindings" || isLeaving(accountsOf(world))) return undefined;
+      const own = accountsOf(world).filter(({ status }) => (status?.tpn ?? tpn) === tpn);
+      if (operation !== "syncBindings" || isLeaving(own)) return undefined;
       const looksBy = (read: string) =>
         looks.get(`${process} ${read} ${read === "listBindings" ? tpn : ""}`) ?? [];
       const missing = READS.find((read) => !looksBy(read).some(isWhole));
@@ -184,7 +185,8 @@ const READS = ["listBindings", "list policybindings", "get serviceaccounts"];
 
 /** Who unbinds everything because the account goes need know nothing about it. */
 function isLeaving(accounts: readonly ServiceAccount[]): boolean {
-  return accounts.every(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  const isDeleting = ({ metadata }: ServiceAccount) => metadata.deletionTimestamp !== undefined;
+  return accounts.length > 0 && accounts.every(isDeleting);
 }
 
 function isAllOurs(accounts: readonly ServiceAccount[]): boolean {
