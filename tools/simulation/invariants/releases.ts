@@ -146,8 +146,7 @@ function releasedBy(
   account: ServiceAccount,
 ): readonly string[] {
   const recorded = recordedPolicies(account.status?.bindings, "Declared", "Unrevoked");
-  const applied =
-    status?.appliedPolicyIds ?? spec.policyIds.filter((id) => recorded.includes(id));
+  const applied = status?.appliedPolicyIds ?? spec.policyIds.filter((id) => recorded.includes(id));
   if (metadata.deletionTimestamp === undefined)
     return applied.filter((id) => !spec.policyIds.includes(id));
   return spec.deletionPolicy === "Retain" ? [] : applied;
