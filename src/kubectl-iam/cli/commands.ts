@@ -452,7 +452,7 @@ export const commands: readonly CommandSpec[] = [
     group: "Find out",
     summary: "With --dry-run: show the objects that an uninstallation deletes and keeps.",
     details: [
-      "Names the accounts, policies and keys that stay in the console. Exits with status 1 if a key stays valid.",
+      "Names the accounts, policies and keys that stay in the console, and the objects whose deletion waits. Exits with status 1 if a key stays valid, or the deletion of an object waits.",
     ],
     options: [...clusterOptions, "operatorNamespace", "printOnly", "output"],
     examples: ["uninstall --dry-run"],

@@ -29,9 +29,10 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   await printTable(invocation, { rows, columns, empty: "There is nothing of the operator here." });
   noteUnreadable(io, unreadable);
   const keys = rows.filter(({ kind, stays }) => kind === "Key" && stays).length;
-  if (keys === 0) return exitCode.ok;
-  io.note(
-    `\n${keys} key${keys === 1 ? "" : "s"} stay${keys === 1 ? "s" : ""} valid in the console: revoke access first (kubectl iam revoke-access), or delete them there.`,
-  );
-  return exitCode.found;
+  if (keys > 0)
+    io.note(
+      `\n${keys} key${keys === 1 ? "" : "s"} stay${keys === 1 ? "s" : ""} valid in the console: revoke access first (kubectl iam revoke-access), or delete them there.`,
+    );
+  const isBlocked = rows.some(({ kind }) => kind === "Object");
+  return keys > 0 || isBlocked ? exitCode.found : exitCode.ok;
 }

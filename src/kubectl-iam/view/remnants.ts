@@ -4,14 +4,15 @@ import type { Connection } from "../../api/connection.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import { isGone } from "../cluster/bound-policies.ts";
+import { whyDeletionWaits } from "../cluster/deletion-waits.ts";
 import { type AnyObject, nameOf } from "../cluster/kinds.ts";
 import { liveKeysOf, missingAccounts } from "../cluster/live-keys.ts";
-import type { World } from "../cluster/read.ts";
+import { objectsOf, type World } from "../cluster/read.ts";
 import { belongsTo, chainOf } from "../cluster/relations.ts";
 import { both } from "./time.ts";
 
 export interface Remnant {
-  readonly kind: "Account" | "Key" | "Policies" | "Secret" | "Installation";
+  readonly kind: "Object" | "Account" | "Key" | "Policies" | "Secret" | "Installation";
   readonly namespace: string | undefined;
   readonly what: string;
   readonly stays: boolean;
@@ -20,6 +21,7 @@ export interface Remnant {
 
 export function remnantsOf(world: World, home: string, now: Instant): readonly Remnant[] {
   return [
+    ...objectsOf(world).flatMap(waitingObject),
     ...world.serviceAccounts.flatMap((account) => [
       accountRemnant(account, world),
       ...keyRemnants(account, world, now),
@@ -35,6 +37,14 @@ export function remnantsOf(world: World, home: string, now: Instant): readonly R
       detail: "until you delete them: helm uninstall removes the operator only",
     },
   ];
+}
+
+/** The object, if it waits although everything is deleted. */
+function waitingObject(object: AnyObject): readonly Remnant[] {
+  const detail = whyDeletionWaits(object);
+  if (detail === undefined) return [];
+  const { namespace } = object.metadata;
+  return [{ kind: "Object", namespace, what: nameOf(object), stays: true, detail }];
 }
 
 function accountRemnant(account: ServiceAccount, world: World): Remnant {

@@ -341,6 +341,18 @@ test("uninstall --dry-run names the objects that stay, including valid keys", as
   expect(code).toBe(1);
 });
 
+test("uninstall --dry-run names a suspended object, whose deletion waits until it is resumed", async () => {
+  await iam("suspend iamkey/ci-bot-key");
+  const { code, output } = await iam("uninstall --dry-run");
+  await iam("resume iamkey/ci-bot-key");
+  expect(code).toBe(1);
+  const [, detail = ""] = /iamkey\/ci-bot-key +yes +(.*)$/m.exec(output) ?? [];
+  expect(detail).toBe(
+    `its deletion waits, because it is suspended: kubectl iam resume iamkey/ci-bot-key -n ${world.namespace}`,
+  );
+  expect((await iam("uninstall --dry-run")).output).not.toMatch(/^\S+ +iamkey\/ci-bot-key/m);
+});
+
 test("create makes objects and waits for them, and wait waits for others", async () => {
   expect(await iam("create serviceaccount made --connection iamconn/console")).toMatchObject({
     code: 0,

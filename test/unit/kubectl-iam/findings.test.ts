@@ -298,6 +298,40 @@ test("of an account that the console no longer has, neither account, keys nor po
   ]);
 });
 
+test.each([
+  ["ApiKey", { suspend: true }, /kubectl iam resume iamkey\/o -n n$/],
+  ["ServiceAccount", { suspend: true }, /kubectl iam resume iamsa\/o -n n$/],
+  ["PolicyBinding", { suspend: true }, undefined],
+  ["ApiKey", {}, undefined],
+  ["PolicyBinding", { plans: true }, /remove the annotation iam-operator.io\/plan-only$/],
+  ["ApiKey", { suspend: true, isFree: true }, undefined],
+  ["PolicyBinding", { plans: true, isFree: true }, undefined],
+])(
+  "a deletion of everything leaves an object only if the object makes it wait: %s %j",
+  (kind, { suspend, plans, isFree }: Record<string, boolean | undefined>, detail) => {
+    const metadata = {
+      name: "o",
+      namespace: "n",
+      finalizers: isFree ? [] : ["iam-operator.io/finalizer"],
+      annotations: plans ? { "iam-operator.io/plan-only": "true" } : {},
+    };
+    const spec = { suspend, serviceAccountRef: { name: "sa" }, connectionRef: {} };
+    const of = (each: string) => (each === kind ? [{ kind, metadata, spec }] : []);
+    const world = {
+      clusterConnections: [],
+      connections: [],
+      quotaExports: [],
+      serviceAccounts: of("ServiceAccount"),
+      policyBindings: of("PolicyBinding"),
+      apiKeys: of("ApiKey"),
+    };
+    const found = remnantsOf(world as unknown as World, "home", now);
+    expect(found.filter((each) => each.kind === "Object").map((each) => each.detail)).toEqual(
+      detail === undefined ? [] : [expect.stringMatching(detail)],
+    );
+  },
+);
+
 test("a key whose ServiceAccount was deleted stays: no call revokes it", () => {
   const world = {
     clusterConnections: [],

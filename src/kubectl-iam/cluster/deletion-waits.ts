@@ -1,0 +1,18 @@
+/** What is set on an object that makes its deletion wait. Pure. */
+import { annotations, FINALIZER } from "../../api/meta.ts";
+import { isPlanOnly } from "../../api/plan-only.ts";
+import { hasFinalizer } from "../../kube/client/finalizer.ts";
+import { type AnyObject, commandAbout } from "./kinds.ts";
+
+/** With what lets the deletion continue; `undefined` if nothing on the object makes it wait. */
+export function whyDeletionWaits(object: AnyObject): string | undefined {
+  if (!hasFinalizer(object, FINALIZER)) return undefined;
+  if (object.spec?.suspend === true && WAITING.has(object.kind))
+    return `its deletion waits, because it is suspended: ${commandAbout("resume", object)}`;
+  return isPlanOnly(object)
+    ? `its deletion waits until you remove the annotation ${annotations.planOnly}`
+    : undefined;
+}
+
+/** The deletion of a suspended object of another kind ends. */
+const WAITING: ReadonlySet<string> = new Set(["ApiKey", "ServiceAccount"]);
