@@ -255,14 +255,31 @@ function notGranted(refused: PolicySet, grant: PolicyGrant | undefined): SpecPro
   return {
     reason: "PolicyNotGranted",
     message: `The connection does not grant this namespace ${refused.length === 1 ? "policy" : "the policies"} ${policies}.${meantBy(refused, grant)} A policy that is not granted ${fate}.`,
-    advice: `Ask the administrator of the connection to add ${policies} to policyIds of a grant, or remove ${policies} from spec.policyIds.`,
+    advice: adviceOn(refused, grant),
   };
 }
 
 /** Names granted policies with similar IDs. */
 function meantBy(refused: PolicySet, grant: PolicyGrant | undefined): string {
-  const near = refused.flatMap((id) => nearText(id, grant?.policyIds ?? []) ?? []);
+  const near = refused.flatMap((id) => nearGranted(id, grant) ?? []);
   return near.length === 0 ? "" : ` Did you mean ${listed(near)}?`;
+}
+
+/** A misspelled ID is to be corrected; only the other IDs can be missing in the grant. */
+function adviceOn(refused: PolicySet, grant: PolicyGrant | undefined): string {
+  const misspelled = refused.filter((id) => nearGranted(id, grant) !== undefined);
+  const missing = listed(without(refused, misspelled));
+  return [
+    misspelled.length > 0 && `Correct ${listed(misspelled)} in spec.policyIds.`,
+    missing !== "" &&
+      `Ask the administrator of the connection to add ${missing} to policyIds of a grant, or remove ${missing} from spec.policyIds.`,
+  ]
+    .filter((part) => part !== false)
+    .join(" ");
+}
+
+function nearGranted(id: string, grant: PolicyGrant | undefined): string | undefined {
+  return nearText(id, grant?.policyIds ?? []);
 }
 
 /** The policies that the grant does not name; none if the grant is unknown. */

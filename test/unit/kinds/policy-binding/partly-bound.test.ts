@@ -49,13 +49,29 @@ test("an answer that cannot be read shows nothing of what is bound", () => {
   expect(describeBound(["p1"], bindingOf("p1 p2"), true)).toMatch(/which are bound is unknown\.$/);
 });
 
-test("a policy that is not granted is compared with those that are", () => {
-  const spec = { serviceAccountRef: { name: "ci-bot" }, policyIds: ["pol-raed", "other"] };
-  const object = { metadata: { name: "reader", uid: "u" }, spec } as unknown as PolicyBinding;
-  const granted = { policyIds: ["pol-read", "pol-deploy"], withdrawsPolicies: true };
-  const view = toBindingView(object, { recorded: [], grant: granted, mayRetain: false });
-  expect(view.problem?.message).toContain("the policies pol-raed, other. Did you mean pol-read?");
-});
+test.each([
+  [["POL-READ"], "policy POL-READ. Did you mean pol-read?", "Correct POL-READ in spec.policyIds."],
+  [
+    ["pol-raed", "other"],
+    "the policies pol-raed, other. Did you mean pol-read?",
+    "Correct pol-raed in spec.policyIds. Ask the administrator of the connection to add other to policyIds of a grant, or remove other from spec.policyIds.",
+  ],
+  [
+    ["other"],
+    "policy other. A policy",
+    "Ask the administrator of the connection to add other to policyIds of a grant, or remove other from spec.policyIds.",
+  ],
+])(
+  "%s, of which none is granted, is compared with granted policies",
+  (policyIds, words, advice) => {
+    const spec = { serviceAccountRef: { name: "ci-bot" }, policyIds };
+    const object = { metadata: { name: "reader", uid: "u" }, spec } as unknown as PolicyBinding;
+    const granted = { policyIds: ["pol-read", "pol-deploy"], withdrawsPolicies: true };
+    const view = toBindingView(object, { recorded: [], grant: granted, mayRetain: false });
+    expect(view.problem?.message).toContain(words);
+    expect(view.problem?.advice).toBe(advice);
+  },
+);
 
 test.each([
   ["pol-raed", "pol-raed is not among the organization's policies (did you mean pol-read?)."],
