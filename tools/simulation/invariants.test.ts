@@ -493,9 +493,10 @@ const byBindings: readonly Planting[] = [
       stage.serviceAccount();
       for (const operation of ["list policybindings", "get serviceaccounts"])
         stage.call({ operation, outcome: "200" });
-      stage.call({ operation: "listBindings", outcome: "500" });
+      const { tpn } = stage.account;
+      stage.call({ operation: "listBindings", tpn, outcome: "500" });
       await stage.pass(1);
-      stage.call({ operation: "syncBindings", mutating: true });
+      stage.call({ operation: "syncBindings", tpn, mutating: true });
     },
   ],
   [
@@ -505,9 +506,9 @@ const byBindings: readonly Planting[] = [
       stage.serviceAccount();
       for (const operation of ["list policybindings", "get serviceaccounts"])
         stage.call({ operation, outcome: "200" });
-      stage.call({ operation: "listBindings", tpn: "one", outcome: "200" });
+      stage.call({ operation: "listBindings", tpn: "other", outcome: "200" });
       await stage.pass(1);
-      stage.call({ operation: "syncBindings", tpn: "other", mutating: true });
+      stage.call({ operation: "syncBindings", tpn: stage.account.tpn, mutating: true });
     },
   ],
   [

@@ -41,8 +41,8 @@ function randomShapes(random: SeededRandom): Partial<Shapes> {
   return Object.fromEntries(chosen.map((name) => [name, random.pick(SHAPE_VARIANTS[name])]));
 }
 
-/** Policies whose bindings nobody can read are never replaced. */
-const HOPELESS: ReadonlySet<string> = new Set(["bindings"]);
+/** Bindings that nobody can read are never replaced, and pages that a console ignores are no list. */
+const HOPELESS: ReadonlySet<string> = new Set(["bindings", "serviceAccountPaging"]);
 
 function randomFault(random: SeededRandom): Fault {
   if (random.chance(0.15)) {

@@ -459,7 +459,14 @@ function allowanceOf(world: SimWorld): number {
   const lost = journal.struckCommits.filter(({ operation }) => LOSABLE.has(operation)).length;
   // What befalls all objects of a kind, all Secrets, or all issues under way, costs each ApiKey one.
   const each = Math.max(1, world.list(apiKeyType).length);
-  return lost + each * (crashes + [...faults.struck].filter(costsKey).length);
+  const struck = [...faults.struck].filter(costsKey);
+  return lost + each * (crashes + struck.length + (hidesEnd(faults.struck) ? 1 : 0));
+}
+
+/** A console that refuses the pairs of an account and still lists it as active seems to have ended the keys. */
+function hidesEnd(struck: ReadonlySet<Fault>): boolean {
+  const kinds = [...struck].map((fault) => (fault.on === "world" ? fault.event.kind : undefined));
+  return kinds.includes("EndAccounts") && kinds.includes("ListsBehind");
 }
 
 const LOSABLE = new Set(["issueKey", "createServiceAccount"]);

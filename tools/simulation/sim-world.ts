@@ -12,6 +12,7 @@ import { type ApiResponse, ApiServer, randomUid } from "../api-server/server.ts"
 import type { Change, Snapshot } from "../api-server/storage.ts";
 import { type Tree, treeAt } from "../api-server/tree.ts";
 import { DEFAULT_CREDENTIALS, SEEDED } from "../iam-server/seed.ts";
+import type { KeyRecord } from "../iam-server/world.ts";
 import { Console, type ConsoleOptions } from "./console.ts";
 import { declaredIn } from "./declared.ts";
 import { iamEndpoint, kubeEndpoint } from "./endpoints.ts";
@@ -68,6 +69,8 @@ export class SimWorld {
   #crashes = 0;
   /** Keys that an administrator ended in the console, and when; those of a disabled account for as long as it is. */
   readonly endedKeys = new Map<string, number>();
+  /** Those of them that the console does not have any more. */
+  readonly deletedKeys: KeyRecord[] = [];
   #isMeddling = false;
   #unleashedAt = 0;
   #snapshot: Snapshot | undefined;
@@ -287,8 +290,11 @@ export class SimWorld {
 
   /** An administrator deletes a key in the console. */
   deleteKeyInConsole(keyId: string): void {
+    const { world } = this.console;
     this.endedKeys.set(keyId, this.kernel.elapsed);
-    this.console.world.deleteKey(keyId);
+    const key = world.keys.get(keyId);
+    if (key !== undefined) this.deletedKeys.push(key);
+    world.deleteKey(keyId);
   }
 
   /** An administrator disables a key in the console, or enables it again. */

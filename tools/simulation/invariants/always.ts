@@ -43,7 +43,7 @@ export function isEndedOutside(world: SimWorld, apiKey: StoredApiKey, usableMs: 
 
 /** Whether the console has issued as many keys within a day as its spec allows, lost ones included. */
 function hasUsedUpItsKeys(world: SimWorld, apiKey: StoredApiKey): boolean {
-  const issued = [...world.console.world.keys.values()].filter(
+  const issued = [...world.console.world.keys.values(), ...world.deletedKeys].filter(
     ({ description, issueTime }) =>
       issuerOf(description)?.key === placeOf(apiKey) &&
       world.console.world.clock.now() - issueTime < DAY,

@@ -95,9 +95,14 @@ function becomesTrue({ object, previous = {} }: Seen, type: string): boolean {
   return isTrue(object, type) && !isTrue(previous, type);
 }
 
+/** A condition that an older spec has says so by its generation. */
 function isTrue(object: Tree, type: string): boolean {
   const conditions = listAt(treeAt(object, "status"), "conditions") as unknown as Condition[];
-  return conditions.some((each) => each.type === type && each.status === "True");
+  const { generation } = treeAt(object, "metadata");
+  return conditions.some(
+    ({ observedGeneration = generation, ...each }) =>
+      each.type === type && each.status === "True" && observedGeneration === generation,
+  );
 }
 
 /** Superseded keys that are no longer valid, by the status. */

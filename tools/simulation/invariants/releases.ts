@@ -182,10 +182,9 @@ export const completeReads: CreateWatcher = (world) => {
 
 const READS = ["listBindings", "list policybindings", "get serviceaccounts"];
 
-/** Who unbinds everything because the account goes need know nothing about it. */
+/** Who unbinds everything because the account goes, or its object has gone, need know nothing about it. */
 function isLeaving(accounts: readonly ServiceAccount[]): boolean {
-  const isDeleting = ({ metadata }: ServiceAccount) => metadata.deletionTimestamp !== undefined;
-  return accounts.length > 0 && accounts.every(isDeleting);
+  return accounts.every(({ metadata }) => metadata.deletionTimestamp !== undefined);
 }
 
 function isAllOurs(accounts: readonly ServiceAccount[]): boolean {

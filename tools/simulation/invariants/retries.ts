@@ -2,6 +2,7 @@
 import { HOUR, SECOND } from "../../../src/util/time.ts";
 import { textAt, treeAt } from "../../api-server/tree.ts";
 import type { CallRecord } from "../journal.ts";
+import type { SimWorld } from "../sim-world.ts";
 import { WATCH_LATENCY_MS } from "../watch-network.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
@@ -22,14 +23,21 @@ const SHARED: ReadonlySet<string> = new Set([
 ]);
 
 /** A change takes up to so long until the operator hears of it. */
-const [, WATCH_MS] = WATCH_LATENCY_MS;
+function watchMs({ faults }: SimWorld): number {
+  const [, usual] = WATCH_LATENCY_MS;
+  const late = [...faults.struck].map((each) =>
+    each.on === "watch" && each.fault.kind === "Late" ? each.fault.ms : 0,
+  );
+  return usual + Math.max(0, ...late);
+}
+
 /** A run that began before it heard of the change may make a call so much later. */
 const RUN_MS = 100;
 
 /**
  * [L9] The same call does not come back before `Retry-After` is over, unless somebody changes something in the namespace
  * meanwhile (of a call to the console: anywhere), or has changed it so shortly before that the refused call was not about
- * it yet. A stopping process is exempt while it writes pairs that only its memory has.
+ * it yet. A stopping process is exempt while it writes pairs that only its memory has, and when it releases the lease.
  */
 export const retryAfter: CreateWatcher = (world) => {
   const asked = new Map<string, CallRecord>();
@@ -38,9 +46,9 @@ export const retryAfter: CreateWatcher = (world) => {
   const lastChange = ({ server, target }: CallRecord) =>
     server === "iam"
       ? Math.max(...changedAt.values())
-      : (changedAt.get(target.split("/")[0] ?? "") ?? Number.NEGATIVE_INFINITY);
+      : (changedAt.get(namespaceOf(target)) ?? Number.NEGATIVE_INFINITY);
   const isLastWrite = ({ operation, process }: CallRecord) =>
-    operation === "create secrets" &&
+    (operation === "create secrets" || isOfLease(operation)) &&
     [...world.replicas.values()].some(
       (replica) => replica.process.name === process && replica.isStopping,
     );
@@ -56,11 +64,20 @@ export const retryAfter: CreateWatcher = (world) => {
       const refused = asked.get(id);
       asked.delete(id);
       if (askedMs(call) > 0) asked.set(id, call);
-      const isAsked = refused && lastChange(call) + WATCH_MS + RUN_MS > refused.sentAt;
+      const isAsked = refused && lastChange(call) + watchMs(world) + RUN_MS > refused.sentAt;
       return refused && !isAsked ? tooSoon(refused, call) : undefined;
     },
   };
 };
+
+/** Empty for an object without a namespace. */
+function namespaceOf(target: string): string {
+  return target.includes("/") ? (target.split("/")[0] ?? "") : "";
+}
+
+function isOfLease(operation: string): boolean {
+  return operation.endsWith(" leases");
+}
 
 function tooSoon(refused: CallRecord, call: CallRecord): string | undefined {
   // Counted from when it was sent: the answer came later still. Where none came, nothing was asked for.
@@ -74,7 +91,7 @@ function tooSoon(refused: CallRecord, call: CallRecord): string | undefined {
 function askedMs({ fault, operation }: CallRecord): number {
   if (fault?.kind !== "Refuse" || fault.retryAfter === undefined) return 0;
   const ms = fault.retryAfter * SECOND;
-  return operation.endsWith(" leases") ? Math.min(ms, LEASE_PATIENCE_MS) : ms;
+  return isOfLease(operation) ? Math.min(ms, LEASE_PATIENCE_MS) : ms;
 }
 
 const MOST_AN_HOUR = 60;
@@ -87,7 +104,7 @@ export const refusedOften: CreateWatcher = () => {
   const refused = new Map<string, CallRecord[]>();
   return {
     onCall: (call) => {
-      if (call.fault?.kind !== "Refuse" || call.operation.endsWith(" leases")) return undefined;
+      if (call.fault?.kind !== "Refuse" || isOfLease(call.operation)) return undefined;
       const id = idOf(call);
       const recent = (refused.get(id) ?? []).filter(({ sentAt }) => sentAt > call.sentAt - HOUR);
       recent.push(call);
