@@ -292,7 +292,7 @@ function isTimeUnknown(faults: readonly Fault[]): boolean {
 
 /** Which promises a plan ends on purpose. */
 export function excusedBy({ faults }: Plan): ReadonlySet<string> {
-  const ofClocks = isTimeUnknown(faults) ? ["S16 key times", "S16 transitions"] : [];
+  const ofClocks = isTimeUnknown(faults) ? ["S4 window", "S16 key times", "S16 transitions"] : [];
   return new Set([
     ...ofClocks,
     ...faults.flatMap((fault) => {
