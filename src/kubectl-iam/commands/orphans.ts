@@ -5,6 +5,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
+import { isGone } from "../cluster/bound-policies.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { commandAbout, nameOf } from "../cluster/kinds.ts";
 import { noteLeader } from "../cluster/leader.ts";
@@ -54,6 +55,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const now = cluster.now();
   const named = unreadable.includes("ApiKey") ? undefined : world.apiKeys;
   const rows = findOrphans(named, world.serviceAccounts);
+  const existing = world.serviceAccounts.filter((account) => !isGone(account));
   const columns: readonly Column<Orphan>[] = [
     ...namespaceColumn<Orphan>(options),
     { title: "OBJECT", cell: ({ object }) => object },
@@ -65,14 +67,14 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     { title: "FOUND", cell: ({ observedTime }) => relative(observedTime, now) },
     { title: "EXPIRES", cell: ({ expirationTime }) => relative(expirationTime, now) },
   ];
-  const unknown = unauditedAccounts(world.serviceAccounts);
+  const unknown = unauditedAccounts(existing);
   const isWhole = unreadable.length === 0 && unknown.length === 0;
   const empty = isWhole
     ? "No orphaned or unmanaged keys."
     : "No orphaned or unmanaged key is known.";
   await printTable(invocation, { rows, columns, empty });
   noteUnreadable(io, unreadable);
-  const age = ageOfLists(world.serviceAccounts, now);
+  const age = ageOfLists(existing, now);
   if (age !== undefined && !isStructured(invocation)) io.note(age);
   for (const { name, why } of unknown) io.note(`${name}: unmanaged keys are unknown: ${why}`);
   if (rows.length > 0) io.note(`\n${adviceFor(rows).join("\n")}`);
@@ -114,7 +116,7 @@ const ADVICE: Readonly<Record<AdviceKind, (only: Orphan | undefined) => string>>
   Unmanaged: () =>
     "Unmanaged: delete the key in the console unless something uses it. It leaves the list with the next read of the account. To expect such keys, set spec.unmanagedKeys: Expect of the ServiceAccount.",
   Unconfirmed: (only) =>
-    `Unconfirmed: the console listed the key, and no ApiKey names it now: it is being issued, or was forgotten. If the next list shows it too, it is reported as unmanaged 30 seconds later. To read the list now: kubectl iam reconcile ${only === undefined ? "iamsa/NAME" : `${only.object} -n ${only.namespace}`}`,
+    `Unconfirmed: the console listed the key, and no ApiKey names it now: it is being issued, was forgotten, or has been deleted with its ApiKey. If the next list shows it too, it is reported as unmanaged 30 seconds later. To read the list now: kubectl iam reconcile ${only === undefined ? "iamsa/NAME" : `${only.object} -n ${only.namespace}`}`,
   Expected: () =>
     "Expected: issued outside the operator, as spec.unmanagedKeys: Expect of the ServiceAccount allows.",
   Account: () =>
@@ -131,7 +133,10 @@ function kindOfAdvice({ kind, isUnnamed }: Orphan): AdviceKind {
   return isUnnamed === true ? "Unnamed" : kind;
 }
 
-/** Pure. Keys of ApiKeys, which may be unknown, then keys of accounts that are not in any ApiKey's status, then accounts. */
+/**
+ * Pure. Keys of ApiKeys, which may be unknown, then keys of accounts that are not in any ApiKey's status, then accounts.
+ * An account that the console no longer has has no keys.
+ */
 export function findOrphans(
   apiKeys: readonly ApiKey[] | undefined,
   serviceAccounts: readonly ServiceAccount[],
@@ -151,10 +156,11 @@ export function findOrphans(
   );
   const own = [...orphaned, ...(apiKeys ?? []).flatMap(undeliverable)];
   const told = new Set(own.flatMap(({ keyId }) => keyId ?? []));
+  const existing = serviceAccounts.filter((account) => !isGone(account));
   return [
     ...own,
-    ...serviceAccounts.flatMap((account) => unmanaged(account, told)),
-    ...serviceAccounts.flatMap((account) => (apiKeys ? unconfirmed(account, apiKeys) : [])),
+    ...existing.flatMap((account) => unmanaged(account, told)),
+    ...existing.flatMap((account) => (apiKeys ? unconfirmed(account, apiKeys) : [])),
     ...serviceAccounts.flatMap(orphanedAccounts),
   ];
 }

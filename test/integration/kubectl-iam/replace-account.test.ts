@@ -219,6 +219,10 @@ test("it replaces an account that was deleted in the console", {
   const gone = "the console no longer has the account, as last read";
   const shown = (await iam("status iamsa/ci-bot")).output;
   expect(shown).toMatch(new RegExp(`^Policies +none: ${gone}$`, "m"));
+  expect(await iam("orphans")).toMatchObject({
+    code: 0,
+    notes: "No orphaned or unmanaged keys.\n",
+  });
   for (const command of ["revoke-access ci-bot", "replace-account ci-bot"]) {
     const { notes } = await iam(`${command} --dry-run`);
     expect(notes).toMatch(new RegExp(`^Account +${saId}: ${gone}$`, "m"));

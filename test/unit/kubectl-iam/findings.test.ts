@@ -212,6 +212,22 @@ describe("orphans", () => {
     );
   });
 
+  test("are not those of an account that the console no longer has", () => {
+    const status = {
+      liveKeyIds: ["c", "d"],
+      unmanagedKeys: [{ keyId: "d" }],
+      unmanagedKeyCount: 1,
+    };
+    const account = (more: object) =>
+      ({
+        kind: "ServiceAccount",
+        metadata: { name: "sa", namespace: "n" },
+        status: { ...status, ...more },
+      }) as unknown as ServiceAccount;
+    expect(findOrphans([], [account({ ownership: "Owned" })])).toHaveLength(2);
+    expect(findOrphans([], [account({ ownership: "Gone" })])).toEqual([]);
+  });
+
   test("come with the age of the oldest list", () => {
     const listed = (name: string, days?: number) =>
       ({
