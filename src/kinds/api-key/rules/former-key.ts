@@ -29,6 +29,6 @@ export function describeFormer(
   if (account.kind === "Waiting" && account.endsKeys === true)
     return `Key ${keyId} does not work: ${account.isGone === true ? "the console no longer has its account" : "its account is not active"}.`;
   return account.kind === "Ready" && (account.canDisableKeys || account.canDeleteKeys)
-    ? `Key ${keyId} stays valid until it is revoked after the overlap.`
+    ? `Key ${keyId} stays valid; it is revoked after the overlap if its ServiceAccount still exists.`
     : `Key ${keyId} stays valid until it expires at ${toIso8601(expirationTime)}.`;
 }

@@ -21,7 +21,7 @@ describe("a key that another key supersedes is", () => {
       "Live",
       "a call can revoke it",
       { account: revokes },
-      "Key sak_1 stays valid until it is revoked after the overlap.",
+      "Key sak_1 stays valid; it is revoked after the overlap if its ServiceAccount still exists.",
     ],
     [
       "Inactive",
