@@ -72,12 +72,17 @@ function unavailable(
   origin: string,
   { since, code, waiting }: NonNullable<ConnectionSnapshot["outage"]>,
 ): Omit<ConditionUpdate, "type"> {
-  const objects = waiting === 1 ? "1 object waits" : `${roughly(waiting)} objects wait`;
   return {
     status: "Unknown",
     reason: "ConsoleUnavailable",
-    message: `${failureOf(origin, code)} since ${toIso8601(since)} (${code}); ${objects} for it. Calls are repeated until it answers.`,
+    message: `${failureOf(origin, code)} since ${toIso8601(since)} (${code})${waitingText(waiting)}. Calls are repeated until it answers.`,
   };
+}
+
+/** Nothing before an object has called: after a resume, the count starts again. */
+function waitingText(count: number): string {
+  if (count === 0) return "";
+  return count === 1 ? "; 1 object waits for it" : `; ${roughly(count)} objects wait for it`;
 }
 
 function failureOf(origin: string, code: string): string {

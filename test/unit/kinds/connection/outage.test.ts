@@ -146,15 +146,15 @@ describe("a connection during an outage", () => {
   });
 
   test.each([
-    [0, "0 objects wait"],
-    [1, "1 object waits"],
-    [2, "2 objects wait"],
-    [3, "at least 2 objects wait"],
-    [7, "at least 5 objects wait"],
-    [19, "at least 10 objects wait"],
-    [5_000, "at least 5000 objects wait"],
+    [0, ""],
+    [1, "; 1 object waits for it"],
+    [2, "; 2 objects wait for it"],
+    [3, "; at least 2 objects wait for it"],
+    [7, "; at least 5 objects wait for it"],
+    [19, "; at least 10 objects wait for it"],
+    [5_000, "; at least 5000 objects wait for it"],
   ])("says of %d waiting objects: %s", (waiting, text) => {
-    expect(authentication(seen(waiting)).message).toContain(`; ${text} for it.`);
+    expect(authentication(seen(waiting)).message).toContain(`(503)${text}. Calls`);
   });
 
   test("says the same until the number has about doubled", () => {
