@@ -236,6 +236,7 @@ Everything stays up. Things to try:
   export KUBECONFIG=${place.kubeconfig}
   alias kubectl=${place.program}
   kubectl get iam -A
+  npm run kubectl-iam -- status -A                     # the plugin "kubectl iam", from this checkout
   kubectl describe iamkey ci-bot-key -n ${NAMESPACE}
   kubectl delete secret ci-bot-key -n ${NAMESPACE}     # a new key within the check interval, or at once:
   kubectl annotate iamkey ci-bot-key -n ${NAMESPACE} iam-operator.io/reconcile-requested-at="$(date)" --overwrite
