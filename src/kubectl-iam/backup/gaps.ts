@@ -54,9 +54,7 @@ function gapsOfKey(key: ApiKey, pairs: readonly FileObject[]): readonly string[]
     ownEntry(pending?.metadata.annotations, annotations.attempt) === attempt.id;
   return [
     ...(target === undefined && pending === undefined
-      ? [
-          `${titleOf(key)}: Secret ${secretNamesOf(key)[0]} does not hold its key, so restore does not create this object.`,
-        ]
+      ? [`${withoutPair(key)}, so restore does not create this object.`]
       : []),
     ...(attempt === undefined || isStored
       ? []
@@ -64,6 +62,15 @@ function gapsOfKey(key: ApiKey, pairs: readonly FileObject[]): readonly string[]
           `${titleOf(key)}: attempt ${attempt.id} to issue a key is open. If it issued a key, the backup does not hold it. Back up again when the attempt is closed.`,
         ]),
   ];
+}
+
+/** A status without a report may have been lost, with the key's ID. */
+function withoutPair(key: ApiKey): string {
+  const { observedGeneration, current, pending } = key.status ?? {};
+  const hasKey = observedGeneration === undefined || (current ?? pending) !== undefined;
+  return hasKey
+    ? `${titleOf(key)}: Secret ${secretNamesOf(key)[0]} does not hold its key`
+    : `${titleOf(key)} does not have a key yet`;
 }
 
 /** Statuses list superseded and orphaned keys, and a restore has only Secrets. */

@@ -71,6 +71,7 @@ test("a backup names an account and a key that it does not hold", async () => {
   expect(await iam(`backup ${whole}`)).toMatchObject({ code: 0, output: "" });
   await world.serviceAccount("later", { suspend: true });
   await world.apiKey("later-key", { serviceAccountRef: { name: "later" } });
+  await world.condition("ApiKey", "later-key", "Ready", "False", "ServiceAccountNotReady");
   const partly = join(folder, "partly.yaml");
   const { code, notes } = await iam(`backup ${partly}`);
   expect(code).toBe(1);
@@ -79,7 +80,7 @@ test("a backup names an account and a key that it does not hold", async () => {
     `iamsa/later ${at} names no account, so restore does not create this object.\n`,
   );
   expect(notes).toContain(
-    `iamkey/later-key ${at}: Secret later-key does not hold its key, so restore does not create this object.\n`,
+    `iamkey/later-key ${at} does not have a key yet, so restore does not create this object.\n`,
   );
   await world.delete("ApiKey", "later-key");
   await world.isGone("ApiKey", "later-key");

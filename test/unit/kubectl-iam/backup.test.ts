@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { clusterConnectionKind, type Grant } from "../../../src/api/connection.ts";
 import { effectiveGrant } from "../../../src/kinds/connection/rules/effective-grant.ts";
-import { forgottenKeys } from "../../../src/kubectl-iam/backup/gaps.ts";
+import { forgottenKeys, gapsOf } from "../../../src/kubectl-iam/backup/gaps.ts";
 import { lackImports, withImports } from "../../../src/kubectl-iam/backup/imports.ts";
 import { inOrder, toManifest } from "../../../src/kubectl-iam/backup/manifest.ts";
 import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
@@ -26,6 +26,17 @@ test("superseded keys are counted, and named if their ServiceAccount does not ex
     expect.stringMatching(/^Superseded and orphaned keys: 1\. /),
     expect.stringContaining(": k0 (iamkey/of-gone, superseded)."),
   ]);
+});
+
+test.each([
+  ["reports no key", { observedGeneration: 1 }, " does not have a key yet, so restore"],
+  ["reports a key", { observedGeneration: 1, current: { keyId: "k" } }, ": Secret a does not hold"],
+  ["reports nothing", undefined, ": Secret a does not hold"],
+])("of an ApiKey without a Secret that %s, the gap says so", (_, status, text) => {
+  const metadata = { name: "a", namespace: "n" };
+  const apiKey = { kind: "ApiKey", metadata, spec: { serviceAccountRef: { name: "ci" } }, status };
+  const world = { serviceAccounts: [], apiKeys: [apiKey] } as unknown as World;
+  expect(gapsOf(world, [])).toEqual([expect.stringContaining(text)]);
 });
 
 describe("a manifest", () => {
