@@ -1,6 +1,7 @@
 /** Plans what the operator would do if objects were applied. No operator has to run. */
 import { type Condition, isTrue } from "../../api/conditions.ts";
 import { isConnectionKind } from "../../api/fields.ts";
+import { ISSUANCE_ALLOWED } from "../../api/issuance.ts";
 import type { KindName } from "../../api/kinds.ts";
 import type { PlannedCall } from "../../api/plan.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -56,8 +57,10 @@ export interface ObjectPlan {
   readonly kind: KindName | "Policies";
   readonly key: ObjectKey;
   readonly calls: readonly PlannedCall[];
-  /** What the object would report, not being ready, after its calls; or why that is unknown. */
+  /** What the object would report after its calls, not being ready or issued no other key; or why that is unknown. */
   readonly obstacle: string | undefined;
+  /** Whether the obstacle is only about the next key of an ApiKey, which would be ready. */
+  readonly isReady?: boolean;
   /** Whether the cluster or the console could not be read, so that more calls may follow. */
   readonly isUnknown: boolean;
   /** Whether the stored object reports its obstacle already. */
@@ -177,7 +180,7 @@ function reportOf({ kind, object }: Reporting, before: readonly Reporting[]): Ob
     isTrue(stored?.status?.conditions, "Ready");
   const obstacle = isStillReady ? undefined : textOf(after);
   return {
-    ...{ kind, key, calls: [], obstacle },
+    ...{ kind, key, calls: [], obstacle, isReady: after?.type === ISSUANCE_ALLOWED },
     isUnknown: after?.reason === "ConsoleUnavailable",
     isReported: stored !== undefined && textOf(obstacleOf(stored)) === obstacle,
   };

@@ -1,4 +1,5 @@
 import { type Condition, findCondition } from "../../api/conditions.ts";
+import { ISSUANCE_ALLOWED } from "../../api/issuance.ts";
 import type { KindName } from "../../api/kinds.ts";
 import { createApiKeyReconciler } from "../../kinds/api-key/reconciler.ts";
 import {
@@ -105,8 +106,15 @@ function planner<T extends ReportedObject>(
   };
 }
 
-/** Why the object is not ready; `undefined` if it is ready or reports nothing. */
+/**
+ * Why the object is not ready, or why a ready ApiKey is issued no other key; `undefined` if it reports neither. What the
+ * object pauses itself, or is only planned, is no obstacle to the next key.
+ */
 export function obstacleOf({ status }: ReportedObject): Condition | undefined {
   const ready = findCondition(status?.conditions, "Ready");
-  return ready?.status === "False" ? ready : undefined;
+  if (ready?.status === "False") return ready;
+  const issuance = findCondition(status?.conditions, ISSUANCE_ALLOWED);
+  return issuance?.status === "False" && !PAUSES.has(issuance.reason) ? issuance : undefined;
 }
+
+const PAUSES: ReadonlySet<string> = new Set(["Suspended", "PlanOnly"]);

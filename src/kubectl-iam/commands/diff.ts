@@ -140,9 +140,11 @@ async function plansOf(
 function obstacleText({ obstacle, ...plan }: ObjectPlan, isElsewhere: boolean): string {
   const { namespace } = plan.key;
   const place = isElsewhere && namespace !== "" ? ` in namespace ${namespace}` : "";
-  return plan.isUnknown
-    ? `error: ${titleOf(plan)}${place}: what would change is unknown: ${obstacle}`
-    : `${titleOf(plan)}${place} would not be ready and would report ${obstacle}`;
+  const title = `${titleOf(plan)}${place}`;
+  if (plan.isUnknown) return `error: ${title}: what would change is unknown: ${obstacle}`;
+  return plan.isReady
+    ? `${title} would keep its key, be issued no other key, and report ${obstacle}`
+    : `${title} would not be ready and would report ${obstacle}`;
 }
 
 type Accepted = Extract<Verdict, { kind: "Accepted" }>;

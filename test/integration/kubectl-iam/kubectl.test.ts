@@ -130,6 +130,17 @@ describe("diff", () => {
     );
   });
 
+  test("says of a key in use that no other key can be issued", async () => {
+    const file = toFile("moved.json", [
+      object("ApiKey", "ci-bot-key", { serviceAccountRef: { name: "nobody" } }),
+    ]);
+    const { code, notes } = await iam(`diff -f ${file}`);
+    expect(code).toBe(1);
+    expect(notes).toContain(
+      "iamkey/ci-bot-key would keep its key, be issued no other key, and report ServiceAccountNotFound: ",
+    );
+  });
+
   test("exits with status 4 if the result is unknown, as kubectl diff exits with more than 1", async () => {
     const file = toFile("same.json", [object("ApiKey", "second", ref)]);
     const ended = await iam(`diff -f ${file} --as nobody`);
