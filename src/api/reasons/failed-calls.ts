@@ -47,7 +47,7 @@ export const ofConsoleCalls = {
   },
   Unavailable: {
     meaning: "The console or the API server did not answer, or answered with status 500 or above.",
-    fix: "Wait: the call is retried after half a second, doubling to five minutes. If the message says that a list of accounts continues, name the console's query parameters in `accountListPages` of the connection.",
+    fix: "Wait: the call is retried after half a second, doubling to five minutes. If this persists, check the console or API server, and the gateways before it.",
   },
   Timeout: {
     meaning:
@@ -58,8 +58,9 @@ export const ofConsoleCalls = {
   MalformedResponse: {
     meaning:
       "The answer cannot be used: it is not JSON, reports an error with a status of success, is cut off, too large or nested too deeply, or lacks a required field. Usual causes are a proxy's error page and a redirect.",
-    check: "`curl -v` to the address of the connection from inside the cluster.",
-    fix: "Correct `baseURL` of the connection, or the proxy.",
+    check:
+      "the message: it names the call and what is wrong with the answer; `curl -v` to the address of the connection from inside the cluster.",
+    fix: "Correct the gateway or proxy before the console, or `baseURL` of the connection.",
   },
   ChangeNotApplied: {
     meaning:

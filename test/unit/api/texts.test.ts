@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DURATION, ms } from "../../../src/api/fields.ts";
+import { ofConsoleCalls } from "../../../src/api/reasons/failed-calls.ts";
 import {
   SECRET_PATTERN,
   secretVariables,
@@ -76,4 +77,8 @@ describe("templates", () => {
     expect(TEMPLATE_PATTERN.test(text)).toBeTypeOf("boolean");
     expect(TEMPLATE_PATTERN.test(`${text.slice(0, -2)} $\{`)).toBe(false);
   });
+});
+
+test.each(Object.entries(ofConsoleCalls))("the advice on %s fits every call", (_, { fix }) => {
+  expect(fix).not.toContain("accountListPages");
 });
