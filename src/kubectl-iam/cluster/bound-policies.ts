@@ -1,7 +1,9 @@
 /** What the status of an account shows of the policies that are bound in the console. Pure. */
 import { recordedPolicies } from "../../accounts/recorded-policies.ts";
+import { findCondition } from "../../api/conditions.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { PolicyState, ServiceAccount } from "../../api/service-account.ts";
+import { isUnanswered } from "../../console/errors.ts";
 import { listed } from "./listed.ts";
 
 /** The policies that the status shows as bound; with states, only the policies in one of the states. */
@@ -23,6 +25,14 @@ export function notReadText({ status }: ServiceAccount): string {
   return status?.bindings?.unreadable === true
     ? "the console's answer about the bound policies cannot be read"
     : "what else is bound in the console has not been read";
+}
+
+/** Whether the operator reads the bound policies: the account is ready, and the console answers for its PolicyBindings. */
+export function isCurrent({ status }: ServiceAccount, bindings: readonly PolicyBinding[]): boolean {
+  const isAnswered = ({ status }: PolicyBinding) =>
+    !isUnanswered(findCondition(status?.conditions, "Ready")?.reason ?? "");
+  const ready = findCondition(status?.conditions, "Ready");
+  return ready?.status !== "False" && bindings.every(isAnswered);
 }
 
 /** Whether the console's last answer showed that the account was deleted in the console. */

@@ -13,6 +13,7 @@ import {
   boundOf,
   boundText,
   declaredText,
+  isCurrent,
   isGone,
   isReadable,
   notReadText,
@@ -225,7 +226,15 @@ function boundByBindings(account: ServiceAccount, world: World): string {
     .map(nameOf)
     .join(", ");
   const declared = `${policies.join(", ")}${by && ` by ${by}`}`;
-  if (isReadable(account)) return declared || "none";
+  if (isReadable(account))
+    return `${declared || "none"}${
+      isCurrent(
+        account,
+        world.policyBindings.filter((each) => belongsTo(each, account)),
+      )
+        ? ""
+        : ", as last read"
+    }`;
   return `${declared || "none by a PolicyBinding"}; ${notReadText(account)}`;
 }
 

@@ -331,14 +331,14 @@ test("a renewal outside the windows is told in the operator's words", () => {
 });
 
 describe("the policies of a ServiceAccount", () => {
-  const policiesOf = (status: object, access = "Revoked") => {
+  const policiesOf = (status: object, access = "Revoked", world = empty) => {
     const account = {
       kind: "ServiceAccount",
       metadata: { name: "ci", namespace: "n", generation: 2 },
       spec: { connectionRef: { kind: "Connection", name: "console" }, access },
       status: { saId: "sa-1", observedGeneration: 2, ...status },
     };
-    const subject = { object: account, world: empty, unreadable: [], events: [], now };
+    const subject = { object: account, world, unreadable: [], events: [], now };
     const screen = renderObject({ ...subject, secretIsMissing: false } as never, plain());
     return /^Policies +(.*)$/m.exec(screen)?.[1];
   };
@@ -383,6 +383,28 @@ describe("the policies of a ServiceAccount", () => {
       "none: the console no longer has the account, as last read",
     ],
   ])("with a revocation %s", (_, status, text) => expect(policiesOf(status)).toBe(text));
+
+  test.each([
+    ["is ready", "True", "Created", "pol-a"],
+    ["is not ready", "False", "Unavailable", "pol-a, as last read"],
+  ])("of an account that %s", (_, status, reason, text) => {
+    const conditions = [{ type: "Ready", status, reason, message: "" }];
+    expect(policiesOf({ ...bound, conditions }, "Granted")).toBe(text);
+  });
+
+  test("are shown as last read while the console does not answer for a PolicyBinding", () => {
+    const binding = {
+      kind: "PolicyBinding",
+      metadata: { name: "reader", namespace: "n" },
+      spec: { serviceAccountRef: { name: "ci" }, policyIds: ["pol-a"] },
+      status: {
+        appliedPolicyIds: ["pol-a"],
+        conditions: [{ type: "Ready", status: "False", reason: "Timeout", message: "" }],
+      },
+    };
+    const world = { ...empty, policyBindings: [binding] } as never;
+    expect(policiesOf(bound, "Granted", world)).toBe("pol-a by iampb/reader, as last read");
+  });
 
   test("are not stated as bound if the console's answer is unreadable", () => {
     const bindings = { ...bound.bindings, unreadable: true };
