@@ -144,7 +144,8 @@ const status = z.object({
     .optional()
     .meta({ description: "No earlier than this the console listed these keys." }),
   keyCount: z.int().min(0).optional().meta({
-    description: "How many valid keys the console lists; absent until it has listed one.",
+    description:
+      "How many valid keys the console lists; absent until it has listed one, and if the console no longer has the account.",
   }),
   unmanagedKeys: atomic(
     z.object({
@@ -236,11 +237,10 @@ const status = z.object({
       )
         .optional()
         .meta({ description: "Each policy bound to the account, as last written or read." }),
-      policyCount: z
-        .int()
-        .min(0)
-        .optional()
-        .meta({ description: "How many policies are bound in all, as last read." }),
+      policyCount: z.int().min(0).optional().meta({
+        description:
+          "How many policies are bound in all, as last read; absent if the console no longer has the account.",
+      }),
       lastSyncTime: timestamp
         .optional()
         .meta({ description: "When the bindings were last written or found to be as declared." }),

@@ -306,8 +306,10 @@ function isBound({ metadata, status }: PolicyBinding): boolean {
   return ready?.status === "True" && ready.observedGeneration === metadata.generation;
 }
 
+/** The count is absent if the console no longer has the account; the record remains. */
 function countPolicies(account: ServiceAccount | undefined): number {
-  return account?.status?.bindings?.policyCount ?? 0;
+  const { policies, policyCount } = account?.status?.bindings ?? {};
+  return policyCount ?? policies?.length ?? 0;
 }
 
 /**

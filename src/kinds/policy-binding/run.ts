@@ -29,7 +29,7 @@ import {
 } from "./rules/evaluate.ts";
 import { union } from "./rules/policy-set.ts";
 import { isReadDue, pauseOf } from "./rules/read-schedule.ts";
-import { recordOf, recordUnrevoked } from "./rules/record.ts";
+import { recordGone, recordOf, recordUnrevoked } from "./rules/record.ts";
 import { endOfWait, isUnbound, lateRevocations, releasable, withoutKept } from "./rules/release.ts";
 import type {
   BindingsEffects,
@@ -116,7 +116,15 @@ function* reconcileUnavailable(
     return yield* decideOnServer(start);
   let s = start;
   // A console that lags may show the account again.
-  if (endsAs === "AccountGone") s = yield* leaveUnrevoked(s, endsAs, releasable(s, "Revoking"));
+  if (endsAs === "AccountGone") {
+    const gone = s.account && recordGone(s.account);
+    if (gone !== undefined) {
+      yield* recordBindings(s, gone);
+      // The next run starts from the new record.
+      return endRun(s, withoutReport(1));
+    }
+    s = yield* leaveUnrevoked(s, endsAs, releasable(s, "Revoking"));
+  }
   if (endsAs !== undefined)
     s = yield* removeFinalizers(s, endsAs, releasable(s, "Revoking", "Releasing"));
   s = yield* removeFinalizers(s, "Retained", releasable(s, "Releasing"));

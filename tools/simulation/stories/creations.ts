@@ -41,6 +41,13 @@ function setPrefix(world: StoryWorld, accountNamePrefix: string): void {
   world.change(clusterConnectionType, "default", { accountNamePrefix });
 }
 
+/** The counts that the statuses show of the account's policies. */
+function counts(world: StoryWorld): readonly unknown[] {
+  const bindings = treeAt(statusOf(world), "bindings");
+  const binding = treeAt(world.sim.get(policyBindingType, "reader") ?? {}, "status");
+  return [bindings.policyCount, binding.policyCount];
+}
+
 /** What is written to a ServiceAccount before the nth account is created. */
 function writesBefore(world: StoryWorld, nth: number, name: string): readonly string[] {
   const { calls } = world.sim.journal;
@@ -269,9 +276,13 @@ export const creationStories: readonly Story[] = [
     await world.begin();
     world.sim.delete(apiKeyType, "ci");
     await world.pass(MINUTE);
+    world.expect("its policies are counted", counts(world), [2, 2]);
     for (const { saId } of accountsOf(world)) world.sim.console.world.deleteAccount(saId);
     await world.pass(30 * MINUTE);
     world.expect("it says so", reasonOf(world), "ServiceAccountGone");
+    world.expect("nothing is counted any more", counts(world), [undefined, undefined]);
+    const { policies } = treeAt(statusOf(world), "bindings");
+    world.expect("the policies stay on record", (policies as readonly Tree[]).length, 2);
     world.expect("none was created", [creations(world), accountsOf(world).length], [1, 0]);
   }),
   story("a list of all accounts that cannot be read is made again soon", async (world) => {

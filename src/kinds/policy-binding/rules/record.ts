@@ -54,6 +54,17 @@ export function recordUnrevoked(account: ServiceAccount, policyIds: PolicySet): 
   return { account, bindings: { ...stored, policies }, events: [] };
 }
 
+/**
+ * The record without the count, for an account that the console no longer has. Its policies stay on record: a console
+ * that lags may show the account again. `undefined` if the record is up to date; a count of zero proves a revocation.
+ */
+export function recordGone(account: ServiceAccount): NewRecord | undefined {
+  const { policyCount, ...bindings } = account.status?.bindings ?? {};
+  return policyCount === undefined || policyCount === 0
+    ? undefined
+    : { account, bindings, events: [] };
+}
+
 /** One event when the policies of a namespace without a grant get a time at which they are unbound. */
 function withdrawalEvents(
   account: ServiceAccount,

@@ -111,7 +111,7 @@ function isRestricted({ availability }: BindingsSnapshot): boolean {
 }
 
 function statusOf(
-  { source, account, now, live }: BindingsSnapshot,
+  { source, account, availability, now, live }: BindingsSnapshot,
   binding: BindingView,
   { status = {} }: PolicyBinding,
   conclusion: Conclusion,
@@ -134,7 +134,9 @@ function statusOf(
   if (isMissing) return withPolicies([]);
   // Otherwise the record stays, including the intents of this run; only policies that a read has shown are counted.
   const recorded = old.appliedPolicyIds ?? binding.applied;
-  const shown = live?.readable ? countBound(recorded, live.policyIds) : old.policyCount;
+  const isGone = availability.kind === "Unavailable" && availability.endsAs === "AccountGone";
+  const before = isGone ? undefined : old.policyCount;
+  const shown = live?.readable ? countBound(recorded, live.policyIds) : before;
   return { ...withPolicies(recorded), policyCount: shown };
 }
 

@@ -125,8 +125,13 @@ function writeOf({ object, account }: AccountSnapshot): NonNullable<ObjectReport
   return account === undefined && resourceVersion !== undefined ? { resourceVersion } : {};
 }
 
-/** Absent until a list has shown a key: the empty list of a new account soon lacks keys that are issued for it. */
-function keyCountOf({ account, object }: AccountSnapshot): number | undefined {
+/**
+ * Absent until a list has shown a key: the empty list of a new account soon lacks keys that are issued for it. Absent if
+ * the console no longer has the account.
+ */
+function keyCountOf(snapshot: AccountSnapshot): number | undefined {
+  const { account, object } = snapshot;
+  if (ownershipOf(snapshot) === "Gone") return undefined;
   const count = account?.liveKeyIds?.length;
   return count === 0 && object.status?.keyCount === undefined ? undefined : count;
 }

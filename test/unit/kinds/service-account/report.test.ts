@@ -159,6 +159,15 @@ test.each<[string, number | undefined, readonly string[], number | undefined]>([
   expect(reported.keyCount).toBe(expected);
 });
 
+test("keys of an account that the console no longer has are not counted", () => {
+  const seen = {
+    object: serviceAccount({ status: { saId: "sa-1", keyCount: 1, ownership: "Gone" } }),
+    account,
+  };
+  const reported = reportOf({ seen }, settled).objects[0]?.status as ServiceAccountStatus;
+  expect(reported.keyCount).toBeUndefined();
+});
+
 test("the condition KeysManaged is reported, except during a deletion", () => {
   const typesOf = (object: AccountSnapshot["object"]) =>
     reportOf({ seen: { object, account } }, settled).objects[0]?.conditions?.map(
