@@ -156,8 +156,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
     {
       type: "Verified",
       meaning:
-        "The console has accepted a call with the key pair, and no later answer has shown that the key or its account does not work.",
-      reasons: ["VerificationFailed", "KeyRefused"],
+        "The console has accepted a call with the key pair, and no later answer has shown that the key or its account does not work. Unknown while the ServiceAccount is not ready: the key is not checked then.",
+      reasons: ["VerificationFailed", "KeyRefused", "ServiceAccountNotReady"],
     },
     {
       type: "IssuanceAllowed",

@@ -105,6 +105,21 @@ const verifiedSaid = (world: StoryWorld) => {
   return `${status} ${reason}`;
 };
 
+const uncheckedKeyStories: readonly Story[] = [
+  unready("a key that is not checked for lack of permission is not Verified", async (world) => {
+    await world.begin();
+    for (const operation of ["getServiceAccount", "listServiceAccounts"])
+      world.fault(operation, refused(403), 10_000);
+    read(world);
+    await world.pass(10 * SECOND);
+    world.expect("it says so", verifiedSaid(world), "Unknown ServiceAccountNotReady");
+    world.cease();
+    read(world);
+    await world.pass(10 * SECOND);
+    world.expect("then it is again", verifiedSaid(world), "True KeyAccepted");
+  }),
+];
+
 const suspendedKeyStories: readonly Story[] = [
   story(
     "a suspended ApiKey whose key was disabled reports it, and is repaired when resumed",
@@ -415,6 +430,7 @@ const answerStories: readonly Story[] = [
 
 export const keyStateStories: readonly Story[] = [
   ...endedKeyStories,
+  ...uncheckedKeyStories,
   ...suspendedKeyStories,
   ...enabledKeyStories,
   ...triedStories,

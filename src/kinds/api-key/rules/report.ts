@@ -237,6 +237,10 @@ function verified(snapshot: ApiKeySnapshot, outcome: Outcome): KindCondition | u
   if (end !== undefined) return no("KeyRefused", end);
   if (verificationTime === undefined) return undefined;
   const message = `The console accepted key ${keyId}.`;
+  if (account.kind === "Waiting" && account.reason === "ServiceAccountNotReady") {
+    const unchecked = `${message} The key is not checked now. ${account.message}`;
+    return { type, status: "Unknown", reason: account.reason, message: unchecked };
+  }
   return { type, status: "True", reason: "KeyAccepted", message };
 }
 

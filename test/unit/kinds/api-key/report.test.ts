@@ -211,6 +211,17 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
 });
 
 describe("the status", () => {
+  test.each([
+    ["whose account is not ready, and that is not checked", "ServiceAccountNotReady", "Unknown"],
+    ["over a connection that is not ready", "ConnectionNotReady", "True"],
+  ])("of a key %s", (_, reason, status) => {
+    const message = "Check it.";
+    const account = { kind: "Waiting", state: "Reconciling", reason, message } as const;
+    const { conditions } = reportedStatus(delivered({ account }), rest, at());
+    const verified = conditions?.find(({ type }) => type === "Verified");
+    expect(verified).toMatchObject({ status, reason: status === "True" ? "KeyAccepted" : reason });
+  });
+
   test("of a key in use, whole", () => {
     const condition = (type: string, reason: string, message: string) => ({
       ...{ type, status: "True", reason, message },
