@@ -214,7 +214,7 @@ function excusedByWorld(
     // Where the console shows no keys, only a try within the hour tells that one was ended.
     ...(shapes?.keyRecords === "omitted" && world.endedKeys.size > 0 ? ["scenario"] : []),
     // Nor one that a gateway makes in addition, or late.
-    ...(shapes?.keyRecords === "omitted" && hasLateKey(world) ? ["S5 accounting"] : []),
+    ...(shapes?.keyRecords === "omitted" && hasLateKey(world) ? ["S4 caps", "S5 accounting"] : []),
     // What people had declared since the backup, and brought along, is lost with the rest.
     ...(world.hasLostDeclared ? ["L1 declared state"] : []),
     ...(hasForgottenStatus(world) ? ["S16 transitions"] : []),
@@ -273,12 +273,13 @@ function hasForgottenStatus({ journal, faults }: SimWorld): boolean {
   return lost.length > 1 || (lost.length === 1 && faults.struck.size > 1);
 }
 
+/** Whether an object may have forgotten its account. */
 function hasWipedAccount({ faults }: SimWorld): boolean {
   return faults.plan.faults.some(
     (fault) =>
       fault.on === "world" &&
-      fault.event.kind === "WipeStatus" &&
-      fault.event.plural === "serviceaccounts",
+      (fault.event.kind === "Restore" ||
+        (fault.event.kind === "WipeStatus" && fault.event.plural === "serviceaccounts")),
   );
 }
 
