@@ -245,6 +245,23 @@ test("no rotation is requested or promised for an ApiKey that is being deleted",
   });
 });
 
+test("restore-access does not count on a PolicyBinding that is being deleted", async () => {
+  expect(await iam("create serviceaccount half --connection iamconn/console")).toMatchObject({
+    code: 0,
+  });
+  for (const policy of ["pol-read", "pol-deploy"])
+    await iam(`create policybinding ${policy} --account half --policy ${policy}`);
+  await world.annotate("PolicyBinding", "pol-deploy", { "iam-operator.io/plan-only": "true" });
+  await world.delete("PolicyBinding", "pol-deploy");
+  expect((await iam("uninstall --dry-run")).output).toMatch(
+    /iampb\/pol-deploy +yes +its deletion waits until you remove the annotation/,
+  );
+  const { notes } = await iam("restore-access half --dry-run");
+  expect(notes).toMatch(/^Declared +pol-read$/m);
+  await world.annotate("PolicyBinding", "pol-deploy", { "iam-operator.io/plan-only": "false" });
+  await world.isGone("PolicyBinding", "pol-deploy");
+});
+
 test("restore-access waits for a read that follows it", async () => {
   const { tpn = "" } = (await world.get("ServiceAccount", "ci-bot")).status ?? {};
   const faults = (["listBindings", "syncBindings"] as const).map((operation) =>
