@@ -26,3 +26,11 @@ test("each operand, condition, branch and item is left out in turn, and which te
   const [one] = found;
   expect(one?.mutated.text).toBe(SOURCE.replace("[nextMs, words]", "[words]"));
 });
+
+test("an object in place of a conditional is not the body of its arrow function", () => {
+  const source = "export const next = (key: Key) => key.isOld ? { ...key, isOld: false } : key;\n";
+  const found = mutantsIn("src/next.ts", source);
+  expect(found.map(({ mutated }) => mutated.text)).toContain(
+    "export const next = (key: Key) => ({ ...key, isOld: false });\n",
+  );
+});

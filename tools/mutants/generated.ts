@@ -27,7 +27,9 @@ const CHANGES: Readonly<Record<string, (node: SgNode) => readonly Change[]>> = {
   ternary_expression: (node) => {
     const branches = [textOf(node, "consequence"), textOf(node, "alternative")];
     // Which of two texts it is belongs to the wording.
-    return branches.every((branch) => /^["`]/.test(branch)) ? [] : becoming(node, branches);
+    return branches.every((branch) => /^["`]/.test(branch))
+      ? []
+      : becoming(node, branches.map(asExpression));
   },
   unary_expression: (node) =>
     textOf(node, "operator") === "!" ? becoming(node, [textOf(node, "argument")]) : [],
@@ -74,6 +76,11 @@ function withoutEach(list: SgNode): readonly Change[] {
 
 function becoming(node: SgNode, texts: readonly string[]): readonly Change[] {
   return texts.map((text) => [node, text]);
+}
+
+/** An object alone would be the body of its arrow function. */
+function asExpression(text: string): string {
+  return text.startsWith("{") ? `(${text})` : text;
 }
 
 function textOf(node: SgNode, field: string): string {
