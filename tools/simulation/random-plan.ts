@@ -41,7 +41,7 @@ function randomShapes(random: SeededRandom): Partial<Shapes> {
   return Object.fromEntries(chosen.map((name) => [name, random.pick(SHAPE_VARIANTS[name])]));
 }
 
-/** Bindings that nobody can read are never replaced, and pages that a console ignores are no list. */
+/** Nobody replaces bindings that cannot be read, or lists accounts in pages that the console ignores. */
 const HOPELESS: ReadonlySet<string> = new Set(["bindings", "serviceAccountPaging"]);
 
 function randomFault(random: SeededRandom): Fault {

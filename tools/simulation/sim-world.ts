@@ -69,7 +69,7 @@ export class SimWorld {
   #crashes = 0;
   /** Keys that an administrator ended in the console, and when; those of a disabled account for as long as it is. */
   readonly endedKeys = new Map<string, number>();
-  /** Those of them that the console does not have any more. */
+  /** Keys that an administrator deleted in the console one by one. */
   readonly deletedKeys: KeyRecord[] = [];
   #isMeddling = false;
   #unleashedAt = 0;

@@ -60,7 +60,7 @@ export interface ObjectPlan {
   /** What the object would report after its calls, not being ready or issued no other key; or why that is unknown. */
   readonly obstacle: string | undefined;
   /** Whether the obstacle is only about the next key of an ApiKey, which would be ready. */
-  readonly isReady?: boolean;
+  readonly stopsNextKey?: boolean;
   /** Whether the cluster or the console could not be read, so that more calls may follow. */
   readonly isUnknown: boolean;
   /** Whether the stored object reports its obstacle already. */
@@ -180,7 +180,7 @@ function reportOf({ kind, object }: Reporting, before: readonly Reporting[]): Ob
     isTrue(stored?.status?.conditions, "Ready");
   const obstacle = isStillReady ? undefined : textOf(after);
   return {
-    ...{ kind, key, calls: [], obstacle, isReady: after?.type === ISSUANCE_ALLOWED },
+    ...{ kind, key, calls: [], obstacle, stopsNextKey: after?.type === ISSUANCE_ALLOWED },
     isUnknown: after?.reason === "ConsoleUnavailable",
     isReported: stored !== undefined && textOf(obstacleOf(stored)) === obstacle,
   };

@@ -1,5 +1,5 @@
 import { type Condition, findCondition } from "../../api/conditions.ts";
-import { ISSUANCE_ALLOWED } from "../../api/issuance.ts";
+import { ISSUANCE_ALLOWED, isPaused } from "../../api/issuance.ts";
 import type { KindName } from "../../api/kinds.ts";
 import { createApiKeyReconciler } from "../../kinds/api-key/reconciler.ts";
 import {
@@ -107,14 +107,12 @@ function planner<T extends ReportedObject>(
 }
 
 /**
- * Why the object is not ready, or why a ready ApiKey is issued no other key; `undefined` if it reports neither. What the
- * object pauses itself, or is only planned, is no obstacle to the next key.
+ * Why the object is not ready, or why a ready ApiKey is issued no other key; `undefined` if it reports neither. A
+ * pause that a person has asked for is no obstacle.
  */
 export function obstacleOf({ status }: ReportedObject): Condition | undefined {
   const ready = findCondition(status?.conditions, "Ready");
   if (ready?.status === "False") return ready;
   const issuance = findCondition(status?.conditions, ISSUANCE_ALLOWED);
-  return issuance?.status === "False" && !PAUSES.has(issuance.reason) ? issuance : undefined;
+  return issuance?.status === "False" && !isPaused(issuance) ? issuance : undefined;
 }
-
-const PAUSES: ReadonlySet<string> = new Set(["Suspended", "PlanOnly"]);

@@ -142,7 +142,7 @@ function obstacleText({ obstacle, ...plan }: ObjectPlan, isElsewhere: boolean): 
   const place = isElsewhere && namespace !== "" ? ` in namespace ${namespace}` : "";
   const title = `${titleOf(plan)}${place}`;
   if (plan.isUnknown) return `error: ${title}: what would change is unknown: ${obstacle}`;
-  return plan.isReady
+  return plan.stopsNextKey
     ? `${title} would keep its key, be issued no other key, and report ${obstacle}`
     : `${title} would not be ready and would report ${obstacle}`;
 }

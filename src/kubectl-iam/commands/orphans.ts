@@ -135,7 +135,7 @@ function kindOfAdvice({ kind, isUnnamed }: Orphan): AdviceKind {
 
 /**
  * Pure. Keys of ApiKeys, which may be unknown, then keys of accounts that are not in any ApiKey's status, then accounts.
- * An account that the console no longer has has no keys.
+ * An account that is gone has no keys.
  */
 export function findOrphans(
   apiKeys: readonly ApiKey[] | undefined,

@@ -220,21 +220,14 @@ function reportOn(account: ServiceAccount): string {
 
 function boundByBindings(account: ServiceAccount, world: World): string {
   const policies = boundOf(account, "Declared");
-  const by = world.policyBindings
-    .filter((binding) => belongsTo(binding, account))
+  const own = world.policyBindings.filter((binding) => belongsTo(binding, account));
+  const by = own
     .filter(({ status }) => status?.appliedPolicyIds?.some((id) => policies.includes(id)))
     .map(nameOf)
     .join(", ");
   const declared = `${policies.join(", ")}${by && ` by ${by}`}`;
   if (isReadable(account))
-    return `${declared || "none"}${
-      isCurrent(
-        account,
-        world.policyBindings.filter((each) => belongsTo(each, account)),
-      )
-        ? ""
-        : ", as last read"
-    }`;
+    return `${declared || "none"}${isCurrent(account, own) ? "" : ", as last read"}`;
   return `${declared || "none by a PolicyBinding"}; ${notReadText(account)}`;
 }
 

@@ -42,7 +42,7 @@ test.each([
   ["of another", { attempt: openAttempt(1) }, false],
   ["of another while one is pending", { attempt: openAttempt(1), rotationPending: true }, true],
 ])(
-  "an attempt %s that is closed without a pair leaves the rotation pending: %#",
+  "whether an attempt %s, closed without a pair, leaves the rotation pending",
   (_, changes, is) => {
     const before: KeyStatus = { ...noKeys, rotationPending: false, ...changes };
     expect(withoutAttempt(before, false).rotationPending).toBe(is);
