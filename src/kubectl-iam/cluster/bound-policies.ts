@@ -21,8 +21,9 @@ export function isReadable({ status }: ServiceAccount): boolean {
 }
 
 /** Why the status does not show every bound policy. */
-export function notReadText({ status }: ServiceAccount): string {
-  return status?.bindings?.unreadable === true
+export function notReadText(account: ServiceAccount): string {
+  if (isGone(account)) return GONE;
+  return account.status?.bindings?.unreadable === true
     ? "the console's answer about the bound policies cannot be read"
     : "what else is bound in the console has not been read";
 }

@@ -7,7 +7,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import { toMicroTime } from "../../util/time.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
-import { boundOf, isReadable, notReadText } from "../cluster/bound-policies.ts";
+import { boundOf, isGone, isReadable, notReadText } from "../cluster/bound-policies.ts";
 import { type Change, changeOf } from "../cluster/change.ts";
 import type { FileObject } from "../cluster/given-objects.ts";
 import { commandAbout, nameOf } from "../cluster/kinds.ts";
@@ -140,7 +140,7 @@ function missingBindings(
     (policyId) => !declared.has(policyId),
   );
   if (withoutForeign) return copies;
-  if (!isReadable(account) && account.spec.access !== "Revoked") throw notRead(account);
+  if (mayBindMore(account)) throw notRead(account);
   if (foreign.length === 0) return copies;
   if (!withForeign) throw undeclared(account, foreign);
   const name = nameFor(`${account.metadata.name}-foreign`);
@@ -160,6 +160,11 @@ function stands(own: PolicyBinding, former: PolicyBinding): boolean {
     replacedBy(own) === former.metadata.name ||
     former.spec.policyIds.every((policyId) => own.spec.policyIds.includes(policyId))
   );
+}
+
+/** Whether the console may show bound policies that the record lacks. */
+function mayBindMore(account: ServiceAccount): boolean {
+  return !isReadable(account) && !isGone(account) && account.spec.access !== "Revoked";
 }
 
 function notRead(account: ServiceAccount): UsageError {

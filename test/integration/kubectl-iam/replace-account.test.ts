@@ -216,6 +216,8 @@ test("it replaces an account that was deleted in the console", {
   world.iam.world.deleteAccount(saId);
   await world.reconcile("ServiceAccount", "ci-bot", "after it was deleted");
   await world.condition("ServiceAccount", "ci-bot", "Ready", "False", "ServiceAccountGone");
+  for (const name of ["ci-bot", "deploy"])
+    await world.condition("PolicyBinding", name, "Ready", "False", "WaitingForServiceAccount");
   const gone = "the console no longer has the account, as last read";
   const shown = (await iam("status iamsa/ci-bot")).output;
   expect(shown).toMatch(new RegExp(`^Policies +none: ${gone}$`, "m"));

@@ -207,6 +207,13 @@ describe("policies that no PolicyBinding declares", () => {
     });
   });
 
+  test("cannot be read any more in an account that the console no longer has", () => {
+    const gone = account("ci", {}, { saId: "sa-1", ownership: "Gone", bindings: {} });
+    expect(missing(gone)).toEqual(["ServiceAccount ci-2"]);
+    const unread = account("ci", {}, { saId: "sa-1", bindings: {} });
+    expect(() => missing(unread)).toThrow("--without-foreign");
+  });
+
   test("no longer count when the successor declares them", () => {
     const given = [...bindings, binding("own", "ci-2", ["pol-x"])];
     expect(missing(old, { bindings: given })).toEqual([
