@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { blocks, nextAttemptWithoutKey } from "../../../../src/kinds/api-key/rules/blocks.ts";
 import { needs } from "../../../../src/kinds/api-key/rules/needs.ts";
+import { safetyLimit } from "../../../../src/kinds/api-key/rules/schedule.ts";
 import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { firstFinding } from "../../../../src/reconciler/rules/outcome.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../../src/util/time.ts";
@@ -61,6 +62,8 @@ const adopting = keySpec({ secret: { onExisting: "Adopt" } });
 const reserved = { reservedMetadata: ["argocd.argoproj.io/secret-type"] };
 const usage = { most: 2, count: 2, freeAt: NOW + HOUR };
 const limited = { account: { ...account, namespaceIssues: usage } };
+const claimed = (secretName = "ci") => ({ otherClaim: { apiKey: "other", secretName } });
+const unread = { kind: "Unread", keyId: "sak_1", previousKeyId: undefined } as const;
 const why = { reason: "RotationDue", message: "Because." };
 
 test.each(
@@ -136,12 +139,22 @@ test.each(
       "lost keys of another account": delivered({
         status: { ...lost(0), orphaned: orphans(2, { saId: "sa-2" }) },
       }),
+      "a claim on the Secret that it has": delivered(claimed()),
+      "a claim on the Secret that it had when it could be read": delivered({
+        ...claimed(),
+        target: unread,
+      }),
+      "missing policies of the account that the key in use belongs to": delivered({
+        missingPermissions: "no policy is bound to it",
+      }),
       "superseded keys, however many": delivered({
         status: { superseded: Array.from({ length: 9 }, (_, index) => superseded(index + 2)) },
       }),
     },
     NotFound: { "no account": snapshot({ account: waiting }) },
     SecretConflict: {
+      "a claim on a Secret that is not there": snapshot({ ...claimed(), ...absent }),
+      "a claim on the Secret that a new key needs": delivered(claimed("ci-next")),
       "a foreign Secret": snapshot({ target: foreign() }),
       "a Secret that cannot be adopted": snapshot({ target: foreign(false, true), spec: adopting }),
       "a Secret without its owner's consent": snapshot({ target: foreign(), spec: adopting }),
@@ -211,6 +224,39 @@ test.each([
   expect(firstFinding(blocks, world, at(), why)?.message).toBe(
     `Secret ci exists and is not this ApiKey's: it lacks the label iam-operator.io/api-key: ci. Create this ApiKey again with another spec.secret.name; or let the operator overwrite the Secret: ${steps}.`,
   );
+});
+
+test.each([
+  [
+    "holds another ApiKey's key",
+    { ...foreign(), holder: "other" },
+    "It can hold the key of ApiKey other: do not delete it. Create this ApiKey again with another spec.secret.name.",
+  ],
+  [
+    "cannot be adopted",
+    foreign(false),
+    "Create this ApiKey again with another spec.secret.name; if nothing uses the Secret, delete it instead.",
+  ],
+])("a Secret in the way %s: the message advises nothing else", (_, target, advice) => {
+  const message = firstFinding(blocks, snapshot({ target }), at(), why)?.message ?? "";
+  expect(message.slice(message.indexOf(": ci. ") + ": ci. ".length)).toBe(advice);
+});
+
+test.each([
+  ["at its end", MINUTE, MINUTE],
+  ["every hour, as the grant can change", DAY, HOUR],
+])("the limit of a namespace is judged again %s", (_, leftMs, afterMs) => {
+  const namespaceIssues = { ...usage, freeAt: NOW + leftMs };
+  const world = snapshot({ account: { ...account, namespaceIssues } });
+  expect(firstFinding(blocks, world, at(), why)?.afterMs).toBe(afterMs);
+});
+
+test("lost keys hold up no key in the last tenth, though a server contradicts that", () => {
+  const world = delivered({ status: lost(2) });
+  const limit = safetyLimit(lost(0).current);
+  const reasonAt = (now: number) =>
+    firstFinding(blocks, world, { ...at(), now, earliest: NOW }, why)?.reason;
+  expect([reasonAt(limit - 1), reasonAt(limit)]).toEqual(["TooManyOrphanedKeys", undefined]);
 });
 
 test("attempts in vain are counted in a row while they are less than an hour apart", () => {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  isRenewalDue,
   overlapEnd,
   renewalTime,
   safetyLimit,
@@ -36,6 +37,45 @@ describe("renewal", () => {
     expect(Math.max(...times)).toBeGreaterThan(expiry - before * 1.001);
     expect(Math.min(...times)).toBeGreaterThanOrEqual(expiry - before * 1.1 - 1);
     expect(Math.min(...times)).toBeLessThan(expiry - before * 1.099);
+  });
+
+  test.each([
+    ["an hour before expiry at the latest", { renewBeforePercentage: 1 }, 1, 23 * HOUR],
+    [
+      "not before half an hour if it should come an hour after the issue",
+      { renewBefore: "2159h" },
+      90,
+      HOUR,
+    ],
+    [
+      "within an hour of the issue if the key lives shorter than the spec asks for",
+      { renewBefore: "720h" },
+      10,
+      HOUR,
+    ],
+  ])("it comes %s", (_, changes, days, latest) => {
+    for (let uid = 0; uid < 200; uid += 1) {
+      const time = renewalTime(life(days), rotation(changes), `uid-${uid}`, NEVER);
+      expect(time).toBeLessThanOrEqual(NOW + latest);
+      expect(time).toBeGreaterThanOrEqual(NOW + latest / 2);
+    }
+  });
+
+  test("a window moves no renewal that is due after the safety limit", () => {
+    const late = { renewBefore: "1h" };
+    const due = renewalTime(life(90), rotation(late), "u", NEVER);
+    expect(due).toBeGreaterThan(safetyLimit(life(90)));
+    const yearly = rotation({ ...late, ...window("0 0 1 1 *", "1h") });
+    expect(renewalTime(life(90), yearly, "u", NEVER)).toBe(due);
+  });
+
+  test("clocks in doubt let it begin at the safety limit, but not before it is due", () => {
+    const key = life(90);
+    const limit = safetyLimit(key);
+    const doubted = (now: number) => ({ now, earliest: NOW });
+    expect(isRenewalDue(key, limit - DAY, doubted(limit - 1))).toBe(false);
+    expect(isRenewalDue(key, limit - DAY, doubted(limit))).toBe(true);
+    expect(isRenewalDue(key, limit + DAY, doubted(limit))).toBe(false);
   });
 
   test("10,000 keys of one day are spread evenly over a tenth of the time before expiry", () => {
