@@ -1,5 +1,6 @@
 /** What other kinds conclude from the status of a ServiceAccount about its account. Pure. */
 import { findCondition } from "../api/conditions.ts";
+import { isRevoking } from "../api/revoking.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
 import { isUnanswered } from "../console/errors.ts";
 
@@ -8,8 +9,11 @@ export function ownsAccount({ status }: ServiceAccount): boolean {
   return status?.ownership === "Owned";
 }
 
-/** Whether the account is ready, as far as is known: a console that does not answer proves nothing about it. */
+/**
+ * Whether the account is ready, as far as is known: a console that does not answer proves nothing about it, and an
+ * account whose access is being revoked is in order.
+ */
 export function isUsable(account: ServiceAccount): boolean {
   const { status: ready, reason = "" } = findCondition(account.status?.conditions, "Ready") ?? {};
-  return ownsAccount(account) && (ready === "True" || isUnanswered(reason));
+  return ownsAccount(account) && (ready === "True" || isUnanswered(reason) || isRevoking(reason));
 }

@@ -10,7 +10,7 @@ export const ofServiceAccounts = {
   },
   RevokingAccess: {
     meaning:
-      "`spec.access` of the ServiceAccount is `Revoked`, and policies can still be bound. The reason [SyncUnconfirmed](#syncunconfirmed) means that the console does not show the bound policies.",
+      "`spec.access` of the ServiceAccount is `Revoked`, and policies can still be bound: `Ready` is not True before a read has shown that none is. The reason [SyncUnconfirmed](#syncunconfirmed) means that the console does not show the bound policies.",
     fix: "Wait a few seconds: access is being revoked. If the connection is suspended or not ready, fix that, or ask an administrator of the console to unbind the policies.",
   },
   AccountExists: {

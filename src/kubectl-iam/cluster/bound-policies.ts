@@ -1,7 +1,9 @@
 /** What the status of an account shows of the policies that are bound in the console. Pure. */
+
 import { recordedPolicies } from "../../accounts/recorded-policies.ts";
 import { findCondition } from "../../api/conditions.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
+import { isRevoking } from "../../api/revoking.ts";
 import type { PolicyState, ServiceAccount } from "../../api/service-account.ts";
 import { isUnanswered } from "../../console/errors.ts";
 import { listed } from "./listed.ts";
@@ -32,8 +34,8 @@ export function notReadText(account: ServiceAccount): string {
 export function isCurrent({ status }: ServiceAccount, bindings: readonly PolicyBinding[]): boolean {
   const isAnswered = ({ status }: PolicyBinding) =>
     !isUnanswered(findCondition(status?.conditions, "Ready")?.reason ?? "");
-  const ready = findCondition(status?.conditions, "Ready");
-  return ready?.status !== "False" && bindings.every(isAnswered);
+  const { status: ready, reason = "" } = findCondition(status?.conditions, "Ready") ?? {};
+  return (ready !== "False" || isRevoking(reason)) && bindings.every(isAnswered);
 }
 
 /** Whether the console's last answer showed that the account was deleted in the console. */

@@ -1,9 +1,11 @@
 /** The one thing to do next about an object. Pure. */
+
 import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, isTrue } from "../../api/conditions.ts";
 import { OUTSIDE_WINDOWS } from "../../api/issuance.ts";
 import { withoutMarkup } from "../../api/reasons/reason.ts";
 import { findReason } from "../../api/reasons/sections.ts";
+import { isRevoking } from "../../api/revoking.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
@@ -41,11 +43,12 @@ export function nextStep(
   if (reportsSuspension(object)) return needed(resume(object));
   if (object.metadata.deletionTimestamp !== undefined && !isStalled && reason !== "PlanOnly")
     return { isNeeded: false, text: "Wait: it is being deleted." };
+  // The message advises to restore access.
+  if (object.kind === "ServiceAccount" && isRevoking(reason))
+    return needed(withNames(helpFor(object, reason, world), object, world));
   if (ready !== "True")
     return needed(adviceOnReplaced(object, world) ?? adviceOn({ reason, message }, object, world));
   if (reason === "AccessRevoked") return needed(restore(object));
-  if (UNCONFIRMED.has(reason))
-    return needed(withNames(helpFor(object, reason, world), object, world));
   const other = firstProblem(object);
   if (other !== undefined) return needed(adviceOn(other, object, world));
   if (secretIsMissing)
@@ -69,13 +72,6 @@ function isOutdated(object: AnyObject): boolean {
     object.status?.observedGeneration !== undefined && unobserved(object, object) !== undefined
   );
 }
-
-/** Reasons of a ready ServiceAccount whose revocation is not confirmed. Their messages advise to restore access. */
-const UNCONFIRMED: ReadonlySet<string> = new Set([
-  "RevokingAccess",
-  "ChangeNotApplied",
-  "SyncUnconfirmed",
-]);
 
 const UNSEEN = "Wait: the operator has not reported on the last change of the spec yet.";
 

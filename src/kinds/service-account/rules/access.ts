@@ -16,12 +16,14 @@ const TYPE = "AccessRevoked";
 const HOW_TO_RESTORE =
   "Set spec.access: Granted to restore access; a leaked key of the account then works again, so revoke it first.";
 
-/** The readiness of an account. If access is revoked, the account stays Ready, and the reason and message report it. */
-export function withAccess(ready: Ready, snapshot: AccountSnapshot): Ready {
+const STATES = { True: "Ready", False: "Reconciling", Unknown: "Unknown" } as const;
+
+/** The readiness of an account that is in order: if its access is to be revoked, whether that is proven. */
+export function withAccess(ready: Ready, snapshot: AccountSnapshot): Readiness {
   const revocation = revocationOf(snapshot);
   if (revocation === undefined) return ready;
-  const { reason, message } = revocation;
-  return { ...ready, reason, message };
+  const { status, reason, message } = revocation;
+  return { state: STATES[status], reason, message };
 }
 
 /** `kubectl wait --for=condition=AccessRevoked` ends when no policy is bound. Absent while access is granted. */

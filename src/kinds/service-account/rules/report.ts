@@ -5,6 +5,7 @@ import { CREATING } from "../../../accounts/new-account.ts";
 import { isRevocationSubmitted } from "../../../accounts/revocation-proof.ts";
 import type { Readiness } from "../../../api/conditions.ts";
 import { toEvent } from "../../../api/events.ts";
+import { isRevoking } from "../../../api/revoking.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import type { Outcome, Waiting } from "../../../reconciler/rules/outcome.ts";
@@ -195,11 +196,11 @@ function stateAfter(
 
 function lastReadAfter(
   snapshot: AccountSnapshot,
-  { state }: Readiness,
+  { state, reason }: Readiness,
   at: ClockReading,
 ): AccountRead | undefined {
   if (snapshot.lookTime === undefined) return undefined;
-  const isHealthy = snapshot.account === undefined || state === "Ready";
+  const isHealthy = snapshot.account === undefined || state === "Ready" || isRevoking(reason);
   return {
     saId: snapshot.account?.saId,
     consoleURL: consoleURLOf(snapshot),

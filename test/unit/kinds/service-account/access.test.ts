@@ -56,21 +56,24 @@ test.each([
   ],
   ["a read has confirmed it", { revocation: read }, REVOKED, `confirmed by a read at ${DAY}`],
   ["a call may still take effect", unanswered, REVOKED, "intervals until 2026-01-01T00:10:00Z"],
-])("a revoked account stays Ready and says so: %s", (_, bindings, reason, message) => {
-  const snapshot = revoked(bindings && { policyCount: 0, ...bindings });
-  const readiness = readinessOf(snapshot);
-  expect(readiness).toMatchObject({ state: "Ready", reason });
-  expect(readiness.message).toContain(message);
-  expect(readiness.message).toContain("a leaked key of the account then works again");
-  const statuses: Readonly<Record<string, string>> = {
-    [REVOKED]: "True",
-    SyncUnconfirmed: "Unknown",
-  };
-  const status = statuses[reason] ?? "False";
-  expect(accessConditions(snapshot)).toEqual([
-    { type: "AccessRevoked", status, reason, message: readiness.message },
-  ]);
-});
+])(
+  "a revoked account is Ready when its revocation is proven: %s",
+  (_, bindings, reason, message) => {
+    const snapshot = revoked(bindings && { policyCount: 0, ...bindings });
+    const readiness = readinessOf(snapshot);
+    expect(readiness.message).toContain(message);
+    expect(readiness.message).toContain("a leaked key of the account then works again");
+    const states: Readonly<Record<string, readonly string[]>> = {
+      [REVOKED]: ["Ready", "True"],
+      SyncUnconfirmed: ["Unknown", "Unknown"],
+    };
+    const [state, status] = states[reason] ?? ["Reconciling", "False"];
+    expect(readiness).toMatchObject({ state, reason });
+    expect(accessConditions(snapshot)).toEqual([
+      { type: "AccessRevoked", status, reason, message: readiness.message },
+    ]);
+  },
+);
 
 test("an account with access is Created, whatever is bound", () => {
   const snapshot = revoked({ policyCount: 0 }, "Granted");
