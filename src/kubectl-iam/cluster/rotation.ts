@@ -7,6 +7,7 @@ import { causeOfDelay } from "./chain.ts";
 import type { Cluster } from "./cluster.ts";
 import type { AnyObject } from "./kinds.ts";
 import type { Missing } from "./wait.ts";
+import { whyHeld } from "./why-held.ts";
 
 interface PendingRotation {
   /** ` at 2026-11-24T09:00:00Z`; empty if the annotation is not a time. */
@@ -29,6 +30,16 @@ export function pendingRotation({ metadata, status }: ApiKey): PendingRotation |
   if (!isNew && status?.rotationPending !== true) return undefined;
   const time = parseInstant(token);
   return { text: time === undefined ? "" : ` at ${toIso8601(time)}`, time };
+}
+
+/**
+ * The patch that requests a rotation. An ApiKey whose report would end the wait is also asked to report again, because
+ * that report is older than the request. Pure.
+ */
+export function rotationRequest(apiKey: ApiKey, token: string): object {
+  const endsWait = whyHeld({ object: apiKey as AnyObject })?.isFinal === true;
+  const report = endsWait ? { [annotations.reconcileRequestedAt]: token } : {};
+  return { metadata: { annotations: { [annotations.rotateRequestedAt]: token, ...report } } };
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Why the operator does not make progress with an object, as the objects themselves report it. Pure. */
 import { findCondition } from "../../api/conditions.ts";
 import { isConnectionKind } from "../../api/fields.ts";
+import { annotations } from "../../api/meta.ts";
 import { isPlanOnly } from "../../api/plan-only.ts";
 import { ownEntry } from "../../util/own-entry.ts";
 import { SECOND } from "../../util/time.ts";
@@ -32,7 +33,11 @@ export function whyHeldByReport(chain: Chain): Missing | undefined {
   const isStalled = own.ready !== "True" && (own.isStalled || cause.isStalled);
   return {
     text: `${name}${cause.reason}: ${cause.message}`,
-    isFinal: isStalled && !PAUSES.has(cause.reason) && !isOutdated(cause, chain),
+    isFinal:
+      isStalled &&
+      !PAUSES.has(cause.reason) &&
+      !isOutdated(cause, chain) &&
+      !precedesRequest(cause.object),
     ...(isConnectionKind(cause.object.kind) ? { patienceMs: UNWATCHED_MS } : {}),
   };
 }
@@ -44,6 +49,14 @@ const UNWATCHED_MS = 20 * SECOND;
 function isOutdated({ object, reason }: Report, chain: Chain): boolean {
   const other = referredBy(reason, chain);
   return other !== undefined && other !== object;
+}
+
+/** Whether the report of an ApiKey is older than its last request: every report of an ApiKey handles the request. */
+function precedesRequest({ kind, metadata, status }: AnyObject): boolean {
+  const requested = metadata.annotations?.[annotations.reconcileRequestedAt];
+  return (
+    kind === "ApiKey" && requested !== undefined && requested !== status?.lastHandledReconcileAt
+  );
 }
 
 function referredBy(reason: string, chain: Chain): AnyObject | undefined {
@@ -72,7 +85,7 @@ function pauseOf(object: AnyObject): Missing | undefined {
   }
   const planned = object.status?.conditions?.find(({ reason }) => reason === "PlanOnly");
   return planned !== undefined && isPlanOnly(object)
-    ? { text: `${planned.reason}: ${planned.message}`, isFinal: true }
+    ? { text: `${planned.reason}: ${planned.message}`, isFinal: !precedesRequest(object) }
     : undefined;
 }
 

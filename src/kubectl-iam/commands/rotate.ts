@@ -1,7 +1,5 @@
 /** `rotate`: requests new keys, and waits until they are in use. */
 import type { ApiKey } from "../../api/api-key.ts";
-import { annotations } from "../../api/meta.ts";
-import { isPlanOnly } from "../../api/plan-only.ts";
 import { toMicroTime } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
@@ -9,7 +7,7 @@ import { changeOf } from "../cluster/change.ts";
 import { openCluster } from "../cluster/cluster.ts";
 import { type AnyObject, nameOf, parseNameOf } from "../cluster/kinds.ts";
 import { selectObjects } from "../cluster/resolve.ts";
-import { rotationMissing } from "../cluster/rotation.ts";
+import { rotationMissing, rotationRequest } from "../cluster/rotation.ts";
 import { changeAndWait } from "../cluster/wait.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -21,24 +19,17 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   for (const key of selected.filter((each) => !keys.includes(each)))
     io.note(`error: ${nameOf(key)} is being deleted, so no key is issued for it.`);
   const token = toMicroTime(io.clock.now());
-  const changes = keys.map((key) => changeOf(key, requestOf(key, token), "rotation requested"));
+  const changes = keys.map((key) =>
+    changeOf(key, rotationRequest(key as ApiKey, token), "rotation requested"),
+  );
   const code = await changeAndWait(invocation, cluster, changes, {
-    findMissing: (key, before) =>
-      isPlanOnly(before) && key.status?.lastHandledReconcileAt !== token
-        ? { text: "waiting for the operator to plan the rotation" }
-        : rotationMissing(cluster, key as ApiKey, keyIdOf(before)),
+    findMissing: (key, before) => rotationMissing(cluster, key as ApiKey, keyIdOf(before)),
     done: (key, before) => {
       io.print(`${nameOf(key)} has key ${keyIdOf(key)} (was ${keyIdOf(before) ?? "none"})`);
       return exitCode.ok;
     },
   });
   return keys.length === selected.length ? code : exitCode.failed;
-}
-
-/** A plan does not show its request, so a plan-only ApiKey is also asked to report when it has planned again. */
-function requestOf(key: AnyObject, token: string): object {
-  const report = isPlanOnly(key) ? { [annotations.reconcileRequestedAt]: token } : {};
-  return { metadata: { annotations: { [annotations.rotateRequestedAt]: token, ...report } } };
 }
 
 function keyIdOf(key: AnyObject): string | undefined {

@@ -13,7 +13,7 @@ import type { FileObject } from "../cluster/given-objects.ts";
 import { commandAbout, nameOf } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { isRevoked } from "../cluster/revocation.ts";
-import { pendingRotation } from "../cluster/rotation.ts";
+import { pendingRotation, rotationRequest } from "../cluster/rotation.ts";
 import { bindingCopy, bindingOf, nextName, replacedBy, successorOf } from "./copies.ts";
 
 /** The objects of one namespace. */
@@ -79,14 +79,11 @@ export function movesOf(
   isUrgent: boolean,
   now: number,
 ): readonly Change[] {
-  const token = {
-    metadata: { annotations: { [annotations.rotateRequestedAt]: toMicroTime(now) } },
-  };
   return moving.flatMap((apiKey) => {
     const isMoved = apiKey.spec.serviceAccountRef.name === successor;
     const isRequested =
       pendingRotation(apiKey) !== undefined || apiKey.status?.attempt !== undefined;
-    const request = isUrgent && !isRequested ? token : {};
+    const request = isUrgent && !isRequested ? rotationRequest(apiKey, toMicroTime(now)) : {};
     const patch = {
       ...(isMoved ? {} : { spec: { serviceAccountRef: { name: successor } } }),
       ...request,

@@ -120,6 +120,29 @@ test("expiring names a key that the console refuses to issue, and one that is re
   expect(await iam("rotate ci-bot-key")).toMatchObject({ code: 0 });
 });
 
+test("rotate does not take a report from before its request for the answer", async () => {
+  const fault = world.iam.faults.add({
+    operation: "issueKey",
+    fault: { kind: "Garble", how: "NotJson" },
+    times: "always",
+  });
+  const ref = { serviceAccountRef: { name: "ci-bot" } };
+  await world.apiKey("garbled", ref);
+  await world.condition("ApiKey", "garbled", "Ready", "False", "UnreadableResponse");
+  const failed = await iam("rotate garbled");
+  expect(failed.notes).toMatch(/error: iamkey\/garbled: .*UnreadableResponse: /);
+  expect(failed.code).toBe(3);
+  fault.remove();
+  const { code, output } = await iam("rotate garbled");
+  const { keyId } = (await world.get("ApiKey", "garbled")).status?.current ?? {};
+  expect({ code, output: output.split("\n") }).toEqual({
+    code: 0,
+    output: ["iamkey/garbled rotation requested", `iamkey/garbled has key ${keyId} (was none)`, ""],
+  });
+  await world.delete("ApiKey", "garbled");
+  await world.isGone("ApiKey", "garbled");
+});
+
 test("rotate of a plan-only ApiKey reports the plan for the rotation", async () => {
   await world.annotate("ApiKey", "ci-bot-key", { "iam-operator.io/plan-only": "true" });
   await world.condition("ApiKey", "ci-bot-key", "IssuanceAllowed", "False", "PlanOnly");

@@ -259,6 +259,16 @@ describe("ApiKeys", () => {
       apiKey("b", "ci-2", { ...current("ci"), attempt: { id: "1" } }),
     ])
       expect(movesOf({ ...found, moving: [requested] }, true, 1)).toEqual([]);
+    const stalled = { type: "Stalled", status: "True", reason: "UnreadableResponse" };
+    const conditions = [{ ...stalled, type: "Ready", status: "False" }, stalled];
+    const reporting = apiKey("b", "ci-2", { ...current("ci"), conditions });
+    const [change] = movesOf({ ...found, moving: [reporting] }, true, 0);
+    const requestedAt = annotations["iam-operator.io/rotate-requested-at"];
+    expect(change?.patch).toEqual({
+      metadata: {
+        annotations: { ...annotations, "iam-operator.io/reconcile-requested-at": requestedAt },
+      },
+    });
   });
 });
 

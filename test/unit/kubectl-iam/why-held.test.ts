@@ -22,6 +22,10 @@ const account = (report: Report, more?: object) => object("ServiceAccount", repo
 const connection = (report: Report, more?: object) => object("Connection", report, more);
 const suspended = { spec: { suspend: true } };
 const planned = { metadata: { name: "n", annotations: { "iam-operator.io/plan-only": "yes" } } };
+const request = { "iam-operator.io/reconcile-requested-at": "now" };
+const requested = (more: object = {}) => ({
+  metadata: { name: "n", annotations: { ...request, ...more } },
+});
 const delivered = key(["True", "KeyDelivered"]);
 const waiting = key(["False", "ServiceAccountNotReady", "Reconciling"]);
 
@@ -69,6 +73,24 @@ test.each<[string, Parameters<typeof whyHeld>[0], string, boolean, number?]>([
   ["a reported plan", { object: key(["True", "PlanOnly"], planned) }, "PlanOnly: Of ApiKey.", true],
   ["a plan that was lifted", { object: key(["True", "PlanOnly"]) }, "PlanOnly: Of ApiKey.", false],
   ["its own stall", { object: key(["False", "Bad", "Stalled"]) }, "Bad: Of ApiKey.", true],
+  [
+    "its own stall, reported before the last request",
+    { object: key(["False", "Bad", "Stalled"], requested()) },
+    "Bad: Of ApiKey.",
+    false,
+  ],
+  [
+    "a plan, reported before the last request",
+    { object: key(["True", "PlanOnly"], requested(planned.metadata.annotations)) },
+    "PlanOnly: Of ApiKey.",
+    false,
+  ],
+  [
+    "the stall of an account, whose failed runs do not handle a request",
+    { object: account(["False", "Bad", "Stalled"], requested()) },
+    "Bad: Of ServiceAccount.",
+    true,
+  ],
   ["its own trouble", { object: key(["False", "Bad", "Reconciling"]) }, "Bad: Of ApiKey.", false],
   [
     "what time ends, of a key in use",
