@@ -22,7 +22,7 @@ export interface KindTypes {
 
 /** What `observe` and steps that read are given: no member can change an object, the console or the process state. */
 export interface ReadContext<K extends KindTypes>
-  extends Pick<Context, "caches" | "clock" | "clusterName" | "log"> {
+  extends Pick<Context, "caches" | "clock" | "clusterName" | "log" | "readOnly"> {
   readonly kube: KubeReader;
   readonly connections: Connections;
   /** The console of a session that this run has resolved. */

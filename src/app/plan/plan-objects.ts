@@ -1,7 +1,7 @@
 /** Plans what the operator would do if objects were applied. No operator has to run. */
 import { type Condition, isTrue } from "../../api/conditions.ts";
 import { isConnectionKind } from "../../api/fields.ts";
-import { ISSUANCE_ALLOWED } from "../../api/issuance.ts";
+import { ISSUANCE_ALLOWED, isPaused } from "../../api/issuance.ts";
 import type { KindName } from "../../api/kinds.ts";
 import type { PlannedCall } from "../../api/plan.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -169,7 +169,10 @@ async function plan(
   );
 }
 
-/** A connection that is suspended while it is ready stays ready: its session, which only the operator has, is kept. */
+/**
+ * A connection that is suspended while it is ready stays ready: its session, which only the operator has, is kept. A
+ * pause of the next key that the stored object reports is no news.
+ */
 function reportOf({ kind, object }: Reporting, before: readonly Reporting[]): ObjectPlan {
   const key = keyOf(object);
   const stored = before.find((each) => keyText(keyOf(each.object)) === keyText(key))?.object;
@@ -178,11 +181,14 @@ function reportOf({ kind, object }: Reporting, before: readonly Reporting[]): Ob
     isConnectionKind(kind) &&
     after?.reason === "Suspended" &&
     isTrue(stored?.status?.conditions, "Ready");
-  const obstacle = isStillReady ? undefined : textOf(after);
+  const text = textOf(after);
+  const isReported = stored !== undefined && textOf(obstacleOf(stored)) === text;
+  const isOldPause = isReported && after?.type === ISSUANCE_ALLOWED && isPaused(after);
   return {
-    ...{ kind, key, calls: [], obstacle, stopsNextKey: after?.type === ISSUANCE_ALLOWED },
+    ...{ kind, key, calls: [], stopsNextKey: after?.type === ISSUANCE_ALLOWED },
+    obstacle: isStillReady || isOldPause ? undefined : text,
     isUnknown: after?.reason === "ConsoleUnavailable",
-    isReported: stored !== undefined && textOf(obstacleOf(stored)) === obstacle,
+    isReported,
   };
 }
 

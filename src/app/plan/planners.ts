@@ -1,5 +1,5 @@
 import { type Condition, findCondition } from "../../api/conditions.ts";
-import { ISSUANCE_ALLOWED, isPaused } from "../../api/issuance.ts";
+import { ISSUANCE_ALLOWED } from "../../api/issuance.ts";
 import type { KindName } from "../../api/kinds.ts";
 import { isRevoking } from "../../api/revoking.ts";
 import { createApiKeyReconciler } from "../../kinds/api-key/reconciler.ts";
@@ -109,11 +109,11 @@ function planner<T extends ReportedObject>(
 
 /**
  * Why the object is not ready, or why a ready ApiKey is issued no other key; `undefined` if it reports neither. A
- * pause or a revocation that a person has asked for is no obstacle.
+ * revocation that a person has asked for is no obstacle.
  */
 export function obstacleOf({ status }: ReportedObject): Condition | undefined {
   const ready = findCondition(status?.conditions, "Ready");
   if (ready?.status === "False" && !isRevoking(ready.reason)) return ready;
   const issuance = findCondition(status?.conditions, ISSUANCE_ALLOWED);
-  return issuance?.status === "False" && !isPaused(issuance) ? issuance : undefined;
+  return issuance?.status === "False" ? issuance : undefined;
 }

@@ -7,6 +7,7 @@ import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import { parseStoredSpec } from "../../api/parse-spec.ts";
+import { isPlanOnly } from "../../api/plan-only.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import { type ServiceAccount, serviceAccountKind } from "../../api/service-account.ts";
 import { connectionKey } from "../../connections/connection-key.ts";
@@ -101,7 +102,7 @@ export async function observe(
     lateKeys: lateKeysOf(object, run),
     explanation: await explanationOf(object, run),
     consumers: { mode: consumers.mode, known: consumers.of(self.uid) },
-    isPlanned: run.isPlan,
+    isPlanned: run.readOnly === true || isPlanOnly(object),
     secretsAreWatched: run.caches.secrets.isWatched,
   };
   if (error !== undefined) throw new PartialFailure(snapshot, error);

@@ -43,8 +43,7 @@ test(
       const plugin = await Plugin.install(inject("controlPlane").kubeconfig, name);
       const file = join(plugin.folder, "connection.json");
       const { spec, apiVersion, kind } = await world.get("ClusterConnection", name);
-      const diff = async (policyIds: readonly string[], ...args: readonly string[]) => {
-        const granted = policyIds.length === 0 ? [] : grants(world, ...policyIds);
+      const diffOf = async (granted: readonly object[], ...args: readonly string[]) => {
         const changed = { ...spec, grants: granted };
         writeFileSync(
           file,
@@ -55,6 +54,8 @@ test(
         world.logs.push(ended.output, ended.notes);
         return ended;
       };
+      const diff = (policyIds: readonly string[], ...args: readonly string[]) =>
+        diffOf(policyIds.length === 0 ? [] : grants(world, ...policyIds), ...args);
       try {
         const without = await diff(["pol-read"]);
         expect(without.output).toMatch(
@@ -74,6 +75,13 @@ test(
           ...{ code: 0, output: "" },
           notes: "Nothing would change in the console.\n",
         });
+
+        const [grant] = grants(world, "pol-read", "pol-deploy");
+        const shortened = await diffOf([{ ...grant, maxExpiresInDays: 1 }]);
+        expect(shortened).toMatchObject({ code: 1, output: "" });
+        expect(shortened.notes).toContain(
+          "iamkey/bot-key would keep its key, be issued no other key, and report LifetimeNotGranted: ",
+        );
 
         const withdrawn = await diff([]);
         expect(withdrawn).toMatchObject({ code: 1, output: "" });

@@ -1,6 +1,7 @@
 /** The operator does what `diff` has forecast, and nothing else. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findCondition } from "../../../src/api/conditions.ts";
+import { isPaused } from "../../../src/api/issuance.ts";
 import type { KindName } from "../../../src/api/kinds.ts";
 import type { KubeObject } from "../../../src/kube/resource.ts";
 import { toText } from "../../../src/kubectl-iam/cluster/kinds.ts";
@@ -70,6 +71,18 @@ const histories: Readonly<Record<string, readonly (readonly object[])[]>> = {
     [key("rotated", "rotated", { suspend: true }, annotated("rotate-requested-at", "2"))],
     [key("rotated", "rotated", {}, annotated("rotate-requested-at", "2"))],
     [key("rotated", "rotated", {}, annotated("rotate-requested-at", "2"))],
+  ],
+  "a key is suspended, and only planned for": [
+    [account("paused"), key("paused", "paused"), key("planned", "paused")],
+    [
+      key("paused", "paused", { suspend: true }),
+      key("planned", "paused", {}, annotated("plan-only", "true")),
+    ],
+    [
+      key("paused", "paused", { suspend: true }),
+      key("planned", "paused", {}, annotated("plan-only", "true")),
+    ],
+    [key("paused", "paused"), key("planned", "paused")],
   ],
   "the Secret of a key changes": [
     [account("content"), key("content", "content")],
@@ -216,13 +229,13 @@ async function checkReadiness(
     expect(`${title} ${ready?.status === "True" ? undefined : ready?.reason}`).toBe(
       `${title} ${obstacles.get(title)}`,
     );
+    const issuance = findCondition(stored.status?.conditions, "IssuanceAllowed");
     const stop = stops.get(title);
+    if (ready?.status === "True" && issuance?.status === "False" && !isPaused(issuance))
+      expect(`${title} ${issuance.reason}`).toBe(`${title} ${stop}`);
     if (stop === undefined) continue;
     expect(ready?.status).toBe("True");
-    expect(findCondition(stored.status?.conditions, "IssuanceAllowed")).toMatchObject({
-      status: "False",
-      reason: stop,
-    });
+    expect(issuance).toMatchObject({ status: "False", reason: stop });
   }
 }
 
