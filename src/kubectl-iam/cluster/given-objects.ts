@@ -21,10 +21,10 @@ export interface FileObject {
 /** Throws UsageError if a file does not exist or is not valid, or if the operator's API serves no such kind. */
 export async function readObjects(invocation: Invocation): Promise<readonly FileObject[]> {
   const texts = await readTexts(invocation);
-  const { loadAll } = await import("js-yaml");
+  const { loadDocuments } = await import("./yaml.ts");
   const objects = texts.flatMap(({ name, text }): readonly FileObject[] => {
     try {
-      return loadAll(text).flatMap((document) => itemsOf(document, name));
+      return loadDocuments(text).flatMap((document) => itemsOf(document, name));
     } catch (error) {
       if (error instanceof UsageError) throw error;
       throw new UsageError(`${name} is neither YAML nor JSON: ${toError(error).message}`);

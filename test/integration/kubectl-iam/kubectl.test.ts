@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { loadDocuments } from "../../../src/kubectl-iam/cluster/yaml.ts";
 import { findLeaks } from "../../real-world/leaks.ts";
 import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
 import type { Ended, RunOptions } from "../../unit/kubectl-iam/support/plugin.ts";
@@ -54,6 +55,26 @@ function successOf(ended: Ended): string {
   expect(ended, ended.notes).toMatchObject({ code: 0 });
   return ended.output;
 }
+
+test("a file means what it means to kubectl", async () => {
+  const spellings =
+    "yes n On off true ~ 010 0o17 0x1F 0b101 1_000 -07 +7 0 00 08 1e3 1e+3 .5 1.50 1:30 2026-01-01 2026-01-01T00:00:00Z 12abc 720h";
+  const lines = spellings.split(" ").map((spelling) => `  - ${spelling}`);
+  const text = [
+    "apiVersion: example.com/v1",
+    "kind: Sample",
+    "metadata: {name: sample}",
+    "yes: a key",
+    "values:",
+    ...lines,
+  ].join("\n");
+  const file = join(plugin.folder, "sample.yaml");
+  writeFileSync(file, text);
+  const read = await plugin.shell(`kubectl annotate --local -f ${file} read=yes -o json`);
+  const { yes: _, metadata: __, ...asKubectl } = JSON.parse(successOf(read));
+  const [{ metadata: ___, ...ours }] = loadDocuments(text) as [Record<string, unknown>];
+  expect(ours).toEqual(asKubectl);
+});
 
 const withConsole = "--connection iamconn/console";
 const saId = async () => (await world.get("ServiceAccount", "ci-bot")).status?.saId ?? "";
