@@ -276,7 +276,7 @@ const anySpec = z.object({
   }),
   suspend: suspend.meta({
     description:
-      "Pauses all changes of this object and its Secret; deletion waits. Issued keys keep working and still expire. The ServiceAccount's suspend does not pause ApiKeys.",
+      "Pauses all changes of this object and its Secret; deletion waits. Issued keys keep working, are still checked, and still expire. The ServiceAccount's suspend does not pause ApiKeys.",
   }),
 });
 

@@ -10,7 +10,7 @@ export const ofAnyObject = {
   Suspended: {
     meaning:
       "`spec.suspend` of this object is true: nothing is issued, bound or written for it, and the deletion of an ApiKey or ServiceAccount waits. Other objects continue, such as the ApiKeys of a suspended ServiceAccount.",
-    fix: "Set `spec.suspend` to false to resume. The key of a suspended ApiKey still expires: see [ExpiringSoon](#expiringsoon).",
+    fix: "Set `spec.suspend` to false to resume. The key of a suspended ApiKey is still checked, and still expires: see [ExpiringSoon](#expiringsoon).",
   },
   PlanOnly: {
     meaning:

@@ -25,7 +25,13 @@ import { closingOf, isToSettle, unexplainedAttempt } from "./rules/recovery.ts";
 import { isRehearsalDue } from "./rules/rehearsal.ts";
 import type { ApiKeyEffects, ApiKeyEnded, ApiKeySnapshot, Closing } from "./rules/snapshot.ts";
 import type { IssueAttempt } from "./rules/status.ts";
-import { pairToCheck, verdictOn, verdictOnCurrent, waitForKeyInUse } from "./rules/verification.ts";
+import {
+  isCheckDue,
+  pairToCheck,
+  verdictOn,
+  verdictOnCurrent,
+  waitForKeyInUse,
+} from "./rules/verification.ts";
 import { type IssuedPair, isSamePair } from "./secret/pair.ts";
 import { pairIn } from "./secret/view.ts";
 import type { Timing } from "./timing.ts";
@@ -56,7 +62,8 @@ export function* reconcileApiKey(
   const { effects, readNow, timing } = parts;
   let s = isStagedPairNew(start) ? yield* effects.noteStaged(start) : start;
   s = yield* stageHeldPair(s, parts);
-  if (isTargetNeeded(s, readNow(), timing)) s = yield* effects.readTarget(s);
+  const read = isCheckDue(s, readNow(), timing) ? effects.readPairToCheck : effects.readTarget;
+  if (isTargetNeeded(s, readNow(), timing)) s = yield* read(s);
   s = yield* checkKeyInUse(s, parts);
   s = yield* supplyKey(s, parts);
   s = yield* maintainKey(s, parts);

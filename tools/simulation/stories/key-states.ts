@@ -150,13 +150,13 @@ const suspendedKeyStories: readonly Story[] = [
     "a suspended ApiKey whose key was deleted reports it, even if its connection fails then",
     async (world) => {
       await world.begin();
-      await world.pass(MINUTE);
       world.change(apiKeyType, "ci", { suspend: true });
       await world.pass(SECOND);
       world.sim.deleteKeyInConsole(keyInUse(world));
       read(world);
       await world.pass(5 * SECOND);
       world.expect("it is not Ready", said(world), "False Suspended");
+      world.expect("nor Verified", verifiedSaid(world), "False KeyRefused");
       world.change(clusterConnectionType, "default", { suspend: true });
       await world.pass(MINUTE);
       world.expect("it is still not Ready", said(world), "False Suspended");
@@ -166,6 +166,46 @@ const suspendedKeyStories: readonly Story[] = [
       world.expect("it was replaced", holdsLiveKey(world));
     },
   ),
+];
+
+const blindSuspendedKeyStories: readonly Story[] = [
+  storyWith({ console: { shapes: { keyRecords: "empty" } } })(
+    "a suspended ApiKey whose key was deleted reports it on request, if the console lists no keys",
+    async (world) => {
+      await world.begin();
+      world.change(apiKeyType, "ci", { suspend: true });
+      await world.pass(SECOND);
+      world.sim.deleteKeyInConsole(keyInUse(world));
+      world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
+      await world.pass(5 * SECOND);
+      world.expect("it is not Ready", said(world), "False Suspended");
+      world.expect("nor Verified", verifiedSaid(world), "False KeyRefused");
+      await world.pass(10 * MINUTE);
+      world.expect("no key was issued", world.calls("issueKey"), 1);
+      world.change(apiKeyType, "ci", { suspend: false });
+      await world.pass(3 * MINUTE);
+      world.expect("it was replaced", holdsLiveKey(world));
+    },
+  ),
+  story("a suspended ApiKey whose check fails is checked once a minute", async (world) => {
+    await world.begin();
+    world.change(apiKeyType, "ci", { suspend: true });
+    world.sim.deleteKeyInConsole(keyInUse(world));
+    world.fault("searchActions", { kind: "Answer", status: 200, body: () => "{" }, 10_000);
+    const before = world.calls("searchActions");
+    read(world);
+    await world.pass(10 * MINUTE);
+    const tries = world.calls("searchActions") - before;
+    world.expect("it is tried again", tries >= 8);
+    world.expect("at intervals", tries <= 12);
+    world.expect("nothing is shown", said(world), "True Suspended");
+    world.cease();
+    await world.pass(2 * MINUTE);
+    world.expect("then it is", said(world), "False Suspended");
+    world.change(apiKeyType, "ci", { suspend: false });
+    await world.pass(MINUTE);
+    world.expect("it was replaced", holdsLiveKey(world));
+  }),
 ];
 
 const enabledKeyStories: readonly Story[] = [
@@ -432,6 +472,7 @@ export const keyStateStories: readonly Story[] = [
   ...endedKeyStories,
   ...uncheckedKeyStories,
   ...suspendedKeyStories,
+  ...blindSuspendedKeyStories,
   ...enabledKeyStories,
   ...triedStories,
   ...accountStories,

@@ -17,6 +17,7 @@ import {
   deletePending,
   deleteTarget,
   noteStaged,
+  readPairToCheck,
   readTarget,
   renderSecret,
   stagePair,
@@ -29,6 +30,7 @@ export type KeyEffects = ReturnType<typeof apiKeyEffects>;
 export function apiKeyEffects(coordination: IssueCoordination) {
   return {
     readTarget,
+    readPairToCheck,
     stagePair: stagePair(coordination),
     noteStaged: noteStaged(coordination),
     startRecovery,

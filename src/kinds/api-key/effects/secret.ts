@@ -14,6 +14,7 @@ import { describeNotKept, SECRET_NOT_KEPT } from "../rules/not-kept.ts";
 import { contentId } from "../rules/rendering.ts";
 import type {
   ApiKeyKind,
+  ApiKeyReading,
   ApiKeyRun,
   ApiKeySnapshot,
   HeldPair,
@@ -29,15 +30,20 @@ import { pendingSecret, type SecretContents, targetSecret } from "../secret/rend
 import { pairIn, type SecretView, viewSecret } from "../secret/view.ts";
 import { about, accountOfPair, concluding, keyEffect, remembering, writeStatus } from "./define.ts";
 
-export const readTarget = keyEffect<void>({
+const readsTarget = {
   kind: "ReadTarget",
-  read: async (_, snapshot, run) => {
+  read: async (_: void, snapshot: ApiKeySnapshot, run: ApiKeyReading) => {
     const { self, spec, status } = snapshot;
     const { keyId } = status.current ?? {};
     const target = await readSecret(run, self, spec, "target", run.signal, keyId);
     return { answer: { ...snapshot, target } };
   },
-});
+};
+
+export const readTarget = keyEffect<void>(readsTarget);
+
+/** Reads the pair in use for a check, which a suspension does not stop. */
+export const readPairToCheck = keyEffect<void>({ ...readsTarget, whileSuspended: true });
 
 /** Writes the only copy of the pair. Neither a suspension nor a shutdown stops this write. */
 export function stagePair(coordination: IssueCoordination) {

@@ -22,9 +22,13 @@ interface OfPair {
 /** Checks the pair with searchActions. Rejects if the response does not show whether the console accepts the pair. */
 export const verifyPair = keyEffect<OfPair>({ kind: "VerifyPair", read: tryPair });
 
-/** Checks the pair in use. A response that does not show whether it works stops nothing else that the run does. */
+/**
+ * Checks the pair in use, even while the object is suspended. A response that does not show whether it works stops
+ * nothing else that the run does.
+ */
 export const checkKeyInUse = keyEffect<OfPair>({
   kind: "VerifyPair",
+  whileSuspended: true,
   read: (input, snapshot, run) =>
     tryPair(input, snapshot, run).catch((failedCheck: unknown) => {
       if (!isIamError(failedCheck)) throw failedCheck;

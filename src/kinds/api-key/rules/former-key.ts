@@ -18,14 +18,20 @@ const REJECTED: Readonly<Record<ShownEnd, string>> = {
   Rejected: "",
 };
 
+/** One sentence about a key in use that the console rejects; `undefined` for another key in use. */
+export function describeRejection(snapshot: ApiKeySnapshot): string | undefined {
+  const shown = shownEnd(snapshot);
+  return shown && `The console rejects key ${snapshot.status.current?.keyId}${REJECTED[shown]}.`;
+}
+
 /** One sentence about the key in use. Claims that it works only if nothing has shown otherwise. */
 export function describeFormer(
   { keyId, expirationTime }: CurrentKey,
   snapshot: ApiKeySnapshot,
 ): string {
   const account = accountInUse(snapshot);
-  const shown = shownEnd(snapshot);
-  if (shown !== undefined) return `The console rejects key ${keyId}${REJECTED[shown]}.`;
+  const rejection = describeRejection(snapshot);
+  if (rejection !== undefined) return rejection;
   if (account.kind === "Waiting" && account.endsKeys === true)
     return `Key ${keyId} does not work: ${account.isGone === true ? "the console no longer has its account" : "its account is not active"}.`;
   return account.kind === "Ready" && (account.canDisableKeys || account.canDeleteKeys)

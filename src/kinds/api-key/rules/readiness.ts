@@ -3,18 +3,18 @@ import type { ApiKeySpec } from "../../../api/api-key.ts";
 import type { Readiness } from "../../../api/conditions.ts";
 import { annotations } from "../../../api/meta.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
-import { obstacleOf, SUSPENDED } from "../../../reconciler/rules/obstacle.ts";
+import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
 import { firstFinding, type Outcome } from "../../../reconciler/rules/outcome.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import { DAY, HOUR, type Instant, toIso8601 } from "../../../util/time.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import { accountInUse } from "./accounts.ts";
+import { describeRejection } from "./former-key.ts";
 import { losses, rotationIsRequested } from "./needs.ts";
 import { isDelivered } from "./rendering.ts";
 import { renewalTime, safetyLimit } from "./schedule.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 import type { CurrentKey } from "./status.ts";
-import { endWhileSuspended } from "./verification.ts";
 
 /** The reason of a key that expires soon and has no successor. */
 export const EXPIRING_SOON = "ExpiringSoon";
@@ -68,11 +68,9 @@ function withLoss(obstacle: Readiness | undefined, loss: string | undefined): Re
 
 /** What a read has shown of the delivered pair that keeps workloads from using it. */
 function lossOf(snapshot: ApiKeySnapshot, at: ClockReading): string | undefined {
-  const { rejection, self, status } = snapshot;
-  const { keyId } = status.current ?? {};
-  if (keyId === undefined || self.deletingSince !== undefined) return undefined;
-  const rejected = rejection?.keyId === keyId ? `The console rejects key ${keyId}.` : undefined;
-  return firstFinding(losses, snapshot, at)?.message ?? rejected;
+  const { self, status } = snapshot;
+  if (status.current === undefined || self.deletingSince !== undefined) return undefined;
+  return firstFinding(losses, snapshot, at)?.message ?? describeRejection(snapshot);
 }
 
 /** Says how to replace a key that was issued for more days than the spec has now. */
@@ -97,20 +95,11 @@ export function isUsable(snapshot: ApiKeySnapshot, now: Instant): boolean {
   const { current } = snapshot.status;
   return (
     endedAccount(snapshot) === undefined &&
-    endWhileSuspended(snapshot) === undefined &&
     current?.verificationTime !== undefined &&
     now < current.expirationTime &&
     isDelivered(snapshot) &&
     snapshot.rejection?.keyId !== current.keyId
   );
-}
-
-/** Why the key of a suspended ApiKey does not work. */
-function endedKey(snapshot: ApiKeySnapshot): Readiness | undefined {
-  const end = endWhileSuspended(snapshot);
-  return end === undefined
-    ? undefined
-    : { ...SUSPENDED, message: `${end} It is replaced when spec.suspend is false.` };
 }
 
 /** Why the key does not work although the pair is in order. */
@@ -123,7 +112,6 @@ function endedAccount(snapshot: ApiKeySnapshot): Readiness | undefined {
 
 function obstacleTo(snapshot: ApiKeySnapshot, outcome: Outcome): Readiness | undefined {
   const { self } = snapshot;
-  if (outcome.kind === "Suspended") return endedKey(snapshot) ?? SUSPENDED;
   if (outcome.kind !== "Settled" || self.deletingSince === undefined) return obstacleOf(outcome);
   return { state: "Reconciling", reason: "Deleting", message: "The ApiKey is being deleted." };
 }

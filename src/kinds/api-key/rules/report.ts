@@ -38,13 +38,7 @@ import {
   listedKeyIds,
   type SupersededKey,
 } from "./status.ts";
-import {
-  endWhileSuspended,
-  isCheckedRegularly,
-  nextCheckMs,
-  replacedInMs,
-  shownEnd,
-} from "./verification.ts";
+import { isCheckedRegularly, nextCheckMs, replacedInMs, shownEnd } from "./verification.ts";
 
 const DELETION_RETRY_MS = 30 * SECOND;
 /**
@@ -76,7 +70,7 @@ export function report(
             waitMs(outcome),
             nextDueMs(snapshot, isConverged, at),
             checkMs(snapshot, at, timing),
-            pairCheckMs(snapshot, outcome, at, timing),
+            pairCheckMs(snapshot, at, timing),
             rehearsalMs(snapshot, outcome, at),
             patienceMs(snapshot, at, timing),
           ),
@@ -98,14 +92,8 @@ function newMemory(
     snapshot.rehearsal === undefined && canRehearse(snapshot)
       ? { rehearsal: unrehearsed(snapshot, at) }
       : {};
-  const found = { ...checks, ...rehearses, ...newlyListed(snapshot) };
+  const found = { ...checks, ...rehearses };
   return Object.keys(found).length === 0 ? {} : { state: { ...before, ...found } };
-}
-
-function newlyListed(snapshot: ApiKeySnapshot): Partial<ApiKeyMemory> {
-  const { keyId = "" } = snapshot.status.current ?? {};
-  const isListed = accountInUse(snapshot).liveKeyIds?.includes(keyId) === true;
-  return isListed && snapshot.listedKeyId !== keyId ? { listedKeyId: keyId } : {};
 }
 
 function objectReport(
@@ -233,8 +221,6 @@ function verified(snapshot: ApiKeySnapshot, outcome: Outcome): KindCondition | u
     return { type, status: "False", reason: account.reason, message: account.message };
   if (rejection?.keyId === keyId)
     return no("KeyRefused", `The console does not accept key ${keyId}.`);
-  const end = endWhileSuspended(snapshot);
-  if (end !== undefined) return no("KeyRefused", end);
   if (verificationTime === undefined) return undefined;
   const message = `The console accepted key ${keyId}.`;
   if (account.kind === "Waiting" && account.reason === "ServiceAccountNotReady") {
@@ -280,15 +266,13 @@ function isCleanupBlocked({ self, spec }: ApiKeySnapshot, outcome: Outcome): boo
   return isBlocked ? true : undefined;
 }
 
-/** Milliseconds until the pair in use is checked or replaced. Never while the object is suspended or being deleted. */
-function pairCheckMs(
-  snapshot: ApiKeySnapshot,
-  { kind }: Outcome,
-  at: ClockReading,
-  timing: Timing,
-): number {
-  if (kind === "Suspended" || snapshot.self.deletingSince !== undefined)
-    return Number.POSITIVE_INFINITY;
+/**
+ * Milliseconds until the pair in use is checked or replaced. Never while the object is being deleted. Only a suspended
+ * object gets here with a failed check: otherwise the run has failed.
+ */
+function pairCheckMs(snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing): number {
+  if (snapshot.self.deletingSince !== undefined) return Number.POSITIVE_INFINITY;
+  if (snapshot.failedCheck !== undefined) return timing.verifySlowRetryMs;
   const checkMs = nextCheckMs(snapshot, at, timing) ?? Number.POSITIVE_INFINITY;
   const replacedMs = replacedInMs(snapshot, at, timing) ?? 0;
   return replacedMs > 0 ? Math.min(checkMs, replacedMs) : checkMs;

@@ -74,8 +74,6 @@ export interface AttemptsWithoutKey {
 export interface ApiKeyMemory {
   readonly recovery: KeyRecovery | undefined;
   readonly rejection: KeyRejection | undefined;
-  /** The last key in use that a list has shown to this process. */
-  readonly listedKeyId: string | undefined;
   /** The rejection of a new pair that is not delivered yet. */
   readonly pendingRejection: KeyRejection | undefined;
   /** When this process last checked the key in use and got a response: the time before the call. */
@@ -100,7 +98,6 @@ export interface ApiKeyMemory {
 export const nothingRemembered: ApiKeyMemory = {
   recovery: undefined,
   rejection: undefined,
-  listedKeyId: undefined,
   pendingRejection: undefined,
   lastCheckTime: undefined,
   regularCheckFrom: undefined,

@@ -10,7 +10,7 @@ import { type IssuedPair, isSamePair, pairHash } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { accountInUse } from "./accounts.ts";
-import { isListedInactive, LISTING_LAG_MS } from "./listed-keys.ts";
+import { isListedInactive } from "./listed-keys.ts";
 import { isDelivered } from "./rendering.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 
@@ -171,29 +171,9 @@ function isNotLive(snapshot: ApiKeySnapshot): boolean {
   );
 }
 
-/**
- * How the last list shows that the key in use of a suspended ApiKey does not work, unless the console has accepted the
- * key since. Otherwise a check decides. A list that lacks the key counts if an earlier list had it, or must have had it.
- */
-export function endWhileSuspended(snapshot: ApiKeySnapshot): string | undefined {
-  const { lastCheckTime = 0, listedKeyId, rejection, spec, status } = snapshot;
-  const { current } = status;
-  const account = accountInUse(snapshot);
-  const { lastKeyListTime = 0, listsKeys } = account;
-  if (!spec.suspend || current === undefined || !isNotLive(snapshot)) return undefined;
-  if (rejection === undefined && lastCheckTime > lastKeyListTime) return undefined;
-  const { keyId, issueTime } = current;
-  if (isListedInactive(account, keyId))
-    return `The console lists key ${keyId} as inactive or expired.`;
-  const wasListable = listsKeys === true && lastKeyListTime >= issueTime + LISTING_LAG_MS;
-  return listedKeyId === keyId || wasListable
-    ? `The console no longer lists key ${keyId}.`
-    : undefined;
-}
-
 function canCheck(snapshot: ApiKeySnapshot): boolean {
   const { kind } = accountInUse(snapshot);
-  return kind === "Ready" && !snapshot.spec.suspend && isDelivered(snapshot);
+  return kind === "Ready" && isDelivered(snapshot);
 }
 
 export function isCheckRequested({ object: { metadata, status } }: ApiKeySnapshot): boolean {

@@ -193,7 +193,6 @@ export function snapshot(changes: Changes = {}): ApiKeySnapshot {
     held: undefined,
     recovery: undefined,
     rejection: undefined,
-    listedKeyId: undefined,
     pendingRejection: undefined,
     lastCheckTime: undefined,
     regularCheckFrom: undefined,

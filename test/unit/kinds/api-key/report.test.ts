@@ -5,8 +5,7 @@ import { nextDueMs, report } from "../../../../src/kinds/api-key/rules/report.ts
 import type { ApiKeySnapshot, ReadyAccount } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
 import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
-import { reconciling } from "../../../../src/reconciler/rules/waiting.ts";
-import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
+import { DAY, HOUR } from "../../../../src/util/time.ts";
 import {
   account,
   at,
@@ -145,64 +144,10 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
   ["suspended without a key", snapshot(), suspended, `Stalled Suspended: ${PAUSED}`],
   ["suspended with a key", delivered(), suspended, `Ready KeyDelivered: ${HELD}`],
   [
-    "suspended with a key that the console no longer lists",
-    delivered({ spec: keySpec({ suspend: true }), ...listing({}) }),
+    "suspended with a key that the console rejects and no longer lists",
+    delivered({ ...listing({}), rejection: { keyId: "sak_1", since: 0 } }),
     suspended,
-    "Stalled Suspended: The console no longer lists key sak_1. It is replaced when spec.suspend is false.",
-  ],
-  [
-    "suspended with a key that the console lists as inactive",
-    delivered({ spec: keySpec({ suspend: true }), ...listing({ inactiveKeyIds: ["sak_1"] }) }),
-    suspended,
-    "Stalled Suspended: The console lists key sak_1 as inactive or expired. It is replaced when spec.suspend is false.",
-  ],
-  [
-    "suspended with a key that the console accepted after the list",
-    delivered({ spec: keySpec({ suspend: true }), ...listing({}), lastCheckTime: NOW + 1 }),
-    suspended,
-    `Ready KeyDelivered: ${HELD}`,
-  ],
-  [
-    "suspended with a key, while no list has ever shown a key",
-    delivered({ spec: keySpec({ suspend: true }), ...listing({ listsKeys: false }) }),
-    suspended,
-    `Ready KeyDelivered: ${HELD}`,
-  ],
-  [
-    "suspended with a key that is too new for the list",
-    delivered({
-      spec: keySpec({ suspend: true }),
-      ...listing({}),
-      status: { current: current(1, { issueTime: NOW - MINUTE, verificationTime: NOW - 1 }) },
-    }),
-    suspended,
-    `Ready KeyDelivered: ${HELD}`,
-  ],
-  [
-    "suspended with a new key that an earlier list has shown",
-    delivered({
-      spec: keySpec({ suspend: true }),
-      ...listing({}),
-      listedKeyId: "sak_1",
-      status: { current: current(1, { issueTime: NOW - MINUTE, verificationTime: NOW - 1 }) },
-    }),
-    suspended,
-    "Stalled Suspended: The console no longer lists key sak_1. It is replaced when spec.suspend is false.",
-  ],
-  [
-    "suspended with an ended key, while the account waits for its connection",
-    delivered({
-      spec: keySpec({ suspend: true }),
-      account: {
-        ...reconciling("ConnectionNotReady", "Wait."),
-        liveKeyIds: [],
-        inactiveKeyIds: [],
-        lastKeyListTime: NOW,
-        listsKeys: true,
-      },
-    }),
-    suspended,
-    "Stalled Suspended: The console no longer lists key sak_1. It is replaced when spec.suspend is false.",
+    `Stalled Suspended: Workloads find no valid key pair. The console rejects key sak_1 and no longer lists it. ${PAUSED}`,
   ],
   ["going", snapshot(gone), rest, "Reconciling Deleting: The ApiKey is being deleted."],
 ])("readiness of %s", (_, world, ending, expected) => {

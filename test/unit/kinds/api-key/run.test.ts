@@ -464,6 +464,17 @@ test.each(
       "nothing is renewed": delivered({ status: due }),
       "a staged pair is not tried": snapshot({ pending: two }),
     },
+    VerifyPair: {
+      "a key that a list lacks is checked": delivered({
+        account: { ...account, liveKeyIds: [], lastKeyListTime: NOW },
+      }),
+    },
+    ReadTarget: {
+      "the Secret is read for the check": delivered({
+        account: { ...account, liveKeyIds: [], lastKeyListTime: NOW },
+        target: { kind: "Unread", keyId: "sak_1", previousKeyId: undefined },
+      }),
+    },
     StagePair: { "a pair in memory is written": snapshot({ held }) },
     NoteStaged: { "a staged pair is noted": snapshot({ held, pending: two }) },
     StartRecovery: { "an open attempt is given time": trying() },

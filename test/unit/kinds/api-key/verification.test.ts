@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { IamError } from "../../../../src/console/errors.ts";
 import { report } from "../../../../src/kinds/api-key/rules/report.ts";
 import type { ReadyAccount } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import {
@@ -47,6 +48,12 @@ describe("the key in use is checked next", () => {
     expect(first).toBeLessThanOrEqual(HOUR);
     expect(later).toBe((first ?? 0) - 10 * MINUTE);
   });
+});
+
+test("a check of a suspended key that fails is repeated after a minute, not at once", () => {
+  const failedCheck = new IamError("Unavailable", "down", { operation: "searchActions" });
+  const world = delivered({ ...listing({ liveKeyIds: [] }), failedCheck });
+  expect(report(world, { kind: "Suspended" }, at, timing).requeueAfterMs).toBe(MINUTE);
 });
 
 describe("what a report remembers", () => {
