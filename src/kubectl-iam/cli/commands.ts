@@ -214,7 +214,7 @@ export const commands: readonly CommandSpec[] = [
     summary:
       "Replace an account by a new account, so that no key of the old account has permissions.",
     details: [
-      "Creates a successor and copies of the PolicyBindings, and waits until the policies are bound. Moves every ApiKey, and waits until each Secret holds a key of the successor, and until no Pod uses the old key or the overlap has passed. Then revokes the access of the old account, and waits until a read shows that no policy is bound.",
+      "Asks the operator to read which policies are bound. Creates a successor and copies of the PolicyBindings, and waits until the policies are bound. Moves every ApiKey, and waits until each Secret holds a key of the successor, and until no Pod uses the old key or the overlap has passed. Then revokes the access of the old account, and waits until a read shows that no policy is bound.",
       "Can be interrupted at any point: the same command continues. Stops if an ApiKey is changed meanwhile, and revokes nothing then. --export prints the manifests of the remaining steps, for three commits. Asks for confirmation, unless --yes is given.",
     ],
     options: [

@@ -56,7 +56,8 @@ export function accountText(account: ServiceAccount): string {
 export function boundText(account: ServiceAccount): string {
   if (isGone(account)) return `none: ${GONE}`;
   const bound = listed(boundOf(account));
-  if (isReadable(account)) return bound || "none";
+  if (account.status?.saId === undefined) return "none";
+  if (isReadable(account)) return `${bound || "none"}, as last read`;
   return [bound, notReadText(account)].filter((part) => part !== "").join("; ");
 }
 

@@ -1,6 +1,7 @@
 /** `replace-account`: moves the ApiKeys of an account to a new account, and revokes the access of the old one. */
 
 import type { ApiKey } from "../../api/api-key.ts";
+import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
@@ -22,6 +23,7 @@ import { readObject } from "../cluster/read.ts";
 import { revokedText } from "../cluster/revocation.ts";
 import { DEFAULT_TIMEOUT } from "../cluster/wait.ts";
 import { printCommits } from "../replace/export.ts";
+import { awaitRead, needsRead } from "../replace/fresh-read.ts";
 import { phasesOf, readNamespace } from "../replace/phases.ts";
 import { type Objects, type Plan, planReplacement } from "../replace/plan.ts";
 import { waitTexts } from "../replace/waits.ts";
@@ -35,8 +37,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   if (options.withForeign && options.withoutForeign)
     throw new UsageError("--with-foreign and --without-foreign exclude each other");
   await using cluster = await openCluster(io, options);
-  const account = await readObject(cluster, "ServiceAccount", name);
-  const objects = await readNamespace(cluster);
+  const [account, objects] = await readBound(invocation, cluster, name);
   const plan = planReplacement(account, objects, options);
   if (plan.isDone) {
     io.print(revokedText(account));
@@ -57,6 +58,26 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     `Every call with these keys will be denied at the end. Replace ${name} by ${plan.successor}?`,
   );
   return await runPhases(invocation, cluster, plan);
+}
+
+/** Before the command changes anything, the operator reads what is bound to the account now. */
+async function readBound(
+  invocation: Invocation,
+  cluster: Cluster,
+  name: string,
+): Promise<readonly [ServiceAccount, Objects]> {
+  const read = async () =>
+    [await readObject(cluster, "ServiceAccount", name), await readNamespace(cluster)] as const;
+  const [account, objects] = await read();
+  if (!needsRead(account, invocation)) return [account, objects];
+  try {
+    await awaitRead(invocation, cluster, account, objects);
+  } catch (error) {
+    if (error instanceof Failure)
+      noteRest(invocation, account, ["read which policies are bound", "all that follows"]);
+    throw error;
+  }
+  return await read();
 }
 
 function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects): string {
@@ -105,16 +126,18 @@ async function runPhases(invocation: Invocation, cluster: Cluster, plan: Plan): 
       if (io.interrupted.aborted) throw new Failure("Interrupted.");
       code = await phase.run({ ...invocation, options: left }, cluster, plan);
     } finally {
-      if (code !== exitCode.ok) {
-        const titles = phases.slice(index).map(({ title }) => title);
-        const command = commandAbout("replace-account", plan.account);
-        io.note(`Left to do: ${titles.join("; ")}. ${command} continues.`);
-      }
+      const titles = phases.slice(index).map(({ title }) => title);
+      if (code !== exitCode.ok) noteRest(invocation, plan.account, titles);
     }
     if (code !== exitCode.ok) return code;
   }
   if (isToWait(options)) noteLeft(io, plan);
   return exitCode.ok;
+}
+
+function noteRest({ io }: Invocation, account: ServiceAccount, left: readonly string[]): void {
+  const command = commandAbout("replace-account", account);
+  io.note(`Left to do: ${left.join("; ")}. ${command} continues.`);
 }
 
 /** The PolicyBindings of an account whose access is revoked are not Ready. */

@@ -137,14 +137,18 @@ function missingBindings(
     (policyId) => !declared.has(policyId),
   );
   if (withoutForeign) return copies;
-  if (mayBindMore(account)) throw notRead(account);
+  if (mayBindMore(account)) throw notRead(account, `${notReadText(account)}.`);
   if (foreign.length === 0) return copies;
   if (!withForeign) throw undeclared(account, foreign);
   const name = nameFor(`${account.metadata.name}-foreign`);
   return [...copies, bindingOf(foreign, name, account, successor)];
 }
 
-function bindingsOf(account: string, { policyBindings }: Objects): readonly PolicyBinding[] {
+/** The PolicyBindings of the account that are not being deleted. */
+export function bindingsOf(
+  account: string,
+  { policyBindings }: Pick<Objects, "policyBindings">,
+): readonly PolicyBinding[] {
   return policyBindings.filter(
     ({ metadata, spec }) =>
       spec.serviceAccountRef.name === account && metadata.deletionTimestamp === undefined,
@@ -164,9 +168,9 @@ function mayBindMore(account: ServiceAccount): boolean {
   return !isReadable(account) && !isGone(account) && account.spec.access !== "Revoked";
 }
 
-function notRead(account: ServiceAccount): UsageError {
+export function notRead(account: ServiceAccount, why: string): UsageError {
   return new UsageError(
-    `${nameOf(account)}: ${notReadText(account)}, so the successor could lack policies. Look in the console; --without-foreign goes on with what PolicyBindings declare`,
+    `it is unknown what is bound to ${nameOf(account)} in the console, so the successor could lack policies: ${why} Look in the console; --without-foreign goes on with what PolicyBindings declare`,
   );
 }
 

@@ -330,7 +330,7 @@ describe("a terminal", () => {
       80,
       "n\n",
     );
-    expect(text).toContain("Unbinds  pol-read, pol-deploy");
+    expect(text).toContain("Unbinds  pol-read, pol-deploy, as last read");
     expect(text).toContain("pod/api-1");
     expect(text).toContain("Nothing was changed.");
     expect(code).toBe(3);
