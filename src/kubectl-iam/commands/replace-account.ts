@@ -6,7 +6,7 @@ import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
-import { accountText, boundText } from "../cluster/bound-policies.ts";
+import { accountText, boundText, isGone } from "../cluster/bound-policies.ts";
 import { isToWait } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import {
@@ -89,7 +89,10 @@ function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects)
       field("Creates", listed(missing.map(nameOf)) || "nothing"),
       field("Moves", listed(moving.map(nameOf)) || "no ApiKey"),
       field("Holds up", ...leaving.map(leavingText), ...suspendedOf(plan).map(suspendedText)),
-      field("Waits", ...waitTexts(moving, options.now === true)),
+      field(
+        "Waits",
+        ...waitTexts(moving, { isUrgent: options.now === true, isOver: isGone(account) }),
+      ),
       field("Unbinds", boundText(account)),
       field("Keys", ...keyLines(liveKeysOf(account, apiKeys))),
     ],

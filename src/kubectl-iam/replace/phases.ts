@@ -4,6 +4,7 @@ import { findCondition } from "../../api/conditions.ts";
 import type { KindName } from "../../api/kinds.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
+import { isGone } from "../cluster/bound-policies.ts";
 import { readinessMissing } from "../cluster/chain.ts";
 import { isToWait, makeChanges } from "../cluster/change.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -22,11 +23,14 @@ export interface Phase {
   readonly run: (invocation: Invocation, cluster: Cluster, plan: Plan) => Promise<ExitCode>;
 }
 
+/** Keys of an account that the console no longer has do not work, so no Pod is waited for. */
 export function phasesOf({ account, successor, moving }: Plan): readonly Phase[] {
   return [
     { title: `bind the policies of iamsa/${successor}`, run: bind },
     ...(moving.length === 0 ? [] : [{ title: `move ${moving.map(nameOf).join(", ")}`, run: move }]),
-    { title: "wait until no Pod uses an old key (--now does not wait)", run: waitForPods },
+    ...(isGone(account)
+      ? []
+      : [{ title: "wait until no Pod uses an old key (--now does not wait)", run: waitForPods }]),
     { title: `revoke the access of ${nameOf(account)}`, run: revoke },
   ];
 }
@@ -71,9 +75,9 @@ async function move(invocation: Invocation, cluster: Cluster, plan: Plan): Promi
   return waitForAll(invocation, cluster, moving as readonly AnyObject[], {
     findMissing: (now) => deliveryMissing(cluster, now as ApiKey, successor),
     done: (now, before) => {
-      io.print(
-        `${nameOf(now)} has key ${keyIdOf(now)} of iamsa/${successor} (was ${keyIdOf(before) ?? "none"})`,
-      );
+      const [keyId, former] = [now, before].map(keyIdOf);
+      const was = keyId === former ? "" : ` (was ${former ?? "none"})`;
+      io.print(`${nameOf(now)} has key ${keyId} of iamsa/${successor}${was}`);
       return exitCode.ok;
     },
   });

@@ -72,7 +72,7 @@ export function usesAccount(apiKey: ApiKey, account: string, successor: string):
 
 /**
  * The changes that move the ApiKeys. `isUrgent`: the operator need not wait for a rotation window, and daily limits do
- * not apply.
+ * not apply; an ApiKey that still has a key of the successor needs no other key.
  */
 export function movesOf(
   { moving, successor }: Plan,
@@ -82,7 +82,9 @@ export function movesOf(
   return moving.flatMap((apiKey) => {
     const isMoved = apiKey.spec.serviceAccountRef.name === successor;
     const isRequested =
-      pendingRotation(apiKey) !== undefined || apiKey.status?.attempt !== undefined;
+      pendingRotation(apiKey) !== undefined ||
+      apiKey.status?.attempt !== undefined ||
+      apiKey.status?.current?.serviceAccount === successor;
     const request = isUrgent && !isRequested ? rotationRequest(apiKey, toMicroTime(now)) : {};
     const patch = {
       ...(isMoved ? {} : { spec: { serviceAccountRef: { name: successor } } }),

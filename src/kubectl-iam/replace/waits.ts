@@ -8,8 +8,11 @@ import { type AnyObject, nameOf } from "../cluster/kinds.ts";
 import { pendingRotation, windowTexts } from "../cluster/rotation.ts";
 import { type Missing, unobserved } from "../cluster/wait.ts";
 
-/** For a preview: a text for each wait. `isUrgent`: with --now. Pure. */
-export function waitTexts(moving: readonly ApiKey[], isUrgent: boolean): readonly string[] {
+/** For a preview: a text for each wait. `isUrgent`: with --now. `isOver`: the old keys do not work any more. Pure. */
+export function waitTexts(
+  moving: readonly ApiKey[],
+  { isUrgent = false, isOver = false }: { readonly isUrgent?: boolean; readonly isOver?: boolean },
+): readonly string[] {
   if (isUrgent) return ["neither for rotation windows nor for Pods"];
   const windows = moving
     .filter((key) => key.status?.current !== undefined && pendingRotation(key) === undefined)
@@ -18,7 +21,10 @@ export function waitTexts(moving: readonly ApiKey[], isUrgent: boolean): readonl
       (key) =>
         `until a window of ${nameOf(key)} opens (--now does not wait): ${windowTexts(key).join("; ")}`,
     );
-  return [...windows, "until no Pod uses an old key, or the overlap ends"];
+  const pods = isOver
+    ? "not for Pods: the old keys do not work any more"
+    : "until no Pod uses an old key, or the overlap ends";
+  return [...windows, pods];
 }
 
 /** Until the Secret holds a key of the successor. */
@@ -29,8 +35,8 @@ export async function deliveryMissing(
 ): Promise<Missing | undefined> {
   const { current } = apiKey.status ?? {};
   if (isElsewhere(apiKey, successor)) return elsewhere(apiKey, successor);
-  if (current?.serviceAccount === successor) return undefined;
   const unseen = unobserved(apiKey, apiKey);
+  if (current?.serviceAccount === successor && unseen === undefined) return undefined;
   const missing = unseen ?? (await causeOfDelay(cluster, apiKey as AnyObject));
   const { text } = missing;
   const hint = text.startsWith("WaitingForWindow") ? " (--now does not wait for a window)" : "";
@@ -63,13 +69,15 @@ export function overlapMissing(
   return { text: `${why} The overlap ends at ${toIso8601(endsAt)}` };
 }
 
-/** When a key of the account was last superseded; `-Infinity` if the status lists none. */
+/** When a key of the account that may work was last superseded; `-Infinity` if the status lists none. */
 function supersededAt({ status }: ApiKey, account: string): Instant {
   const times = (status?.superseded ?? [])
-    .filter(({ serviceAccount }) => serviceAccount === account)
+    .filter((key) => key.serviceAccount === account && MAY_WORK.has(key.state))
     .map(({ supersededTime }) => parseInstant(supersededTime) ?? Number.NEGATIVE_INFINITY);
   return Math.max(Number.NEGATIVE_INFINITY, ...times);
 }
+
+const MAY_WORK: ReadonlySet<string> = new Set(["Live", "Unknown"]);
 
 function overlapOf({ spec }: ApiKey): number {
   return parseDuration(spec.rotation?.overlap ?? "") ?? DAY;

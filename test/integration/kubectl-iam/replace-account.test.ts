@@ -189,8 +189,17 @@ test("nothing is revoked if a person moves an ApiKey back", { timeout: 3 * MINUT
   await world.until("the way back", async () => (await accountOf("key")) === "ci-bot");
   expect([await isRevoked(), await boundTo("ci-bot")]).toEqual([false, POLICIES.toSorted()]);
 
+  // An ApiKey that is moved back and got no other key meanwhile keeps its key of the successor.
+  await world.until("the move", async () => (await accountOf("batch")) === "ci-bot-2");
+  const { keyId } = await pairIn("batch");
+  expect(await iam("suspend iamkey/batch")).toMatchObject({ code: 0 });
+  await world.patch("ApiKey", "batch", { spec: { serviceAccountRef: { name: "ci-bot" } } });
   const ended = await iam(`${REPLACE} --now`);
   expect(ended, ended.notes).toMatchObject({ code: 0 });
+  expect(ended.output).toContain(`iamkey/batch has key ${keyId} of iamsa/ci-bot-2\n`);
+  expect(await iam("resume iamkey/batch")).toMatchObject({ code: 0 });
+  await world.reconcile("ApiKey", "batch", "after the replacement");
+  expect(await pairIn("batch")).toMatchObject({ keyId });
   expect((await stop()).failed).toEqual([]);
   expect(await boundTo("ci-bot")).toEqual([]);
 });
@@ -229,8 +238,10 @@ test("it replaces an account that was deleted in the console", {
     expect(notes).toMatch(new RegExp(`^Account +${saId}: ${gone}$`, "m"));
     expect(notes).toMatch(new RegExp(`^Unbinds +none: ${gone}$`, "m"));
   }
-  const ended = await iam(`${REPLACE} --now`);
+  // The keys of the old account do not work, so the command does not wait for the overlap of a day.
+  const ended = await iam(REPLACE);
   expect(ended, ended.notes).toMatchObject({ code: 0 });
+  expect(ended.notes).toMatch(/^Waits +not for Pods: the old keys do not work any more$/m);
   expect(ended.output).toContain("iamsa/ci-bot: the console no longer has the account");
   expect([await call(await pairIn("key")), await call(await pairIn("batch"))]).toEqual([200, 200]);
 });

@@ -61,14 +61,18 @@ test("the preview names the windows that the moved ApiKeys wait for", () => {
   const key = apiKey("key", "ci", current("ci"));
   const windowed = { ...key, spec: { ...key.spec, rotation } } as unknown as ApiKey;
   const pods = "until no Pod uses an old key, or the overlap ends";
-  expect(waitTexts([key, windowed], false)).toEqual([
+  expect(waitTexts([key, windowed], {})).toEqual([
     "until a window of iamkey/key opens (--now does not wait): 0 2 1 7 * UTC, for 3h",
     pods,
   ]);
   const annotations = { "iam-operator.io/rotate-requested-at": "2026-01-01T00:00:00Z" };
   const requested = { ...windowed, metadata: { ...windowed.metadata, annotations } };
-  expect(waitTexts([requested, { ...windowed, status: {} }], false)).toEqual([pods]);
-  expect(waitTexts([windowed], true)).toEqual(["neither for rotation windows nor for Pods"]);
+  expect(waitTexts([requested, { ...windowed, status: {} }], {})).toEqual([pods]);
+  const dead = "not for Pods: the old keys do not work any more";
+  expect(waitTexts([key], { isOver: true })).toEqual([dead]);
+  expect(waitTexts([windowed], { isUrgent: true })).toEqual([
+    "neither for rotation windows nor for Pods",
+  ]);
 });
 
 test.each([
@@ -252,7 +256,7 @@ describe("ApiKeys", () => {
     expect(patches(true).slice(0, 3)).toEqual([
       ["a", { spec, metadata: { annotations } }],
       ["b", { metadata: { annotations } }],
-      ["c", { spec, metadata: { annotations } }],
+      ["c", { spec }],
     ]);
     for (const requested of [
       apiKey("b", "ci-2", current("ci"), { annotations }),
@@ -297,7 +301,10 @@ describe("it is done", () => {
 
 describe("the overlap", () => {
   const at = 1_000 * HOUR;
-  const superseded = [{ serviceAccount: "ci", supersededTime: toIso8601(at) }];
+  const superseded = [
+    { serviceAccount: "ci", supersededTime: toIso8601(at), state: "Live" },
+    { serviceAccount: "ci", supersededTime: toIso8601(at + HOUR), state: "Inactive" },
+  ];
   const condition = (status: string, reason: string) => ({
     conditions: [{ type: "ConsumersCurrent", status, reason, message: "Two Pods." }],
   });
