@@ -20,6 +20,7 @@ import {
   READ,
   type SpecChanges,
 } from "../scenarios.ts";
+import { granting } from "./in-console.ts";
 import { type Story, type StoryWorld, story, storyWith, unready } from "./story.ts";
 
 const refused = (status: number) => ({ kind: "Refuse", status }) as const;
@@ -325,7 +326,35 @@ export const endingStories: readonly Story[] = [
     world.expect(
       "what is left",
       world.events(ACCOUNT).find((each) => each.startsWith("Revoked")),
-      `Revoked: Unbound every policy of service account ${saId} (${tpn}), keys when last listed: ${keyId}; the account itself stays in the console.`,
+      `Revoked: Unbound every policy of service account ${saId} (${tpn}; keys when last listed: ${keyId}); the account itself stays in the console.`,
+    );
+  }),
+  unready("a deletion names a key that no earlier list has shown", async (world) => {
+    await world.begin();
+    const { saId = "", tpn = "" } = [...world.sim.console.world.accounts.values()][0] ?? {};
+    const [keyId = ""] = world.live;
+    deleteUsers(world);
+    world.sim.delete(serviceAccountType, ACCOUNT);
+    await world.pass(MINUTE);
+    world.expect(
+      "what is left",
+      world.events(ACCOUNT).find((each) => each.startsWith("Revoked")),
+      `Revoked: Unbound every policy of service account ${saId} (${tpn}; keys when last listed: ${keyId}); the account itself stays in the console.`,
+    );
+  }),
+  unready("an account that is left unread is not said to have no keys", async (world) => {
+    const connection = granting({ retainPolicies: true });
+    await world.begin({ account: { deletionPolicy: "Retain" }, connection });
+    world.change(policyBindingType, "reader", { deletionPolicy: "Retain" });
+    await world.pass(SECOND);
+    deleteUsers(world);
+    world.sim.delete(serviceAccountType, ACCOUNT);
+    await world.pass(MINUTE);
+    const [{ saId = "", tpn = "" } = {}] = [...world.sim.console.world.accounts.values()];
+    world.expect(
+      "what is left",
+      world.events(ACCOUNT).find((each) => each.startsWith("Retained")),
+      `Retained: Left service account ${saId} (${tpn}; no list has shown a key) as it is.`,
     );
   }),
   unready("a deletion looks into an open attempt first", async (world) => {

@@ -11,7 +11,13 @@ import { creatorOf, isOfObject, markerOf, otherClusterIn } from "../../../resour
 import { isSpelledLike } from "../../../util/spelling.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
 import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
-import type { AccountSnapshot, Answered, KnownAccount, ListedKeys } from "./snapshot.ts";
+import type {
+  AccountSnapshot,
+  Answered,
+  KnownAccount,
+  ListedKeys,
+  WithAccount,
+} from "./snapshot.ts";
 
 type Ready = Extract<Readiness, { state: "Ready" }>;
 
@@ -205,13 +211,16 @@ export function tpnUnknown(saId: string, consequence: string): Waiting {
   );
 }
 
-/** saId, TPN and keys of an account, for the events of a deletion. */
-export function accountSummary({ saId, tpn, liveKeyIds }: KnownAccount): string {
-  const keys =
-    liveKeyIds === undefined
-      ? "its keys could not be listed"
-      : liveKeyIds.length === 0
-        ? "no keys"
-        : `keys when last listed: ${truncateList(liveKeyIds, 10)}`;
-  return `${saId} (${tpn ?? "tpn unknown"}), ${keys}`;
+/** saId, TPN and keys of the account, for the events of a deletion. */
+export function accountSummary(snapshot: WithAccount): string {
+  const { saId, tpn, liveKeyIds } = judgeAnswer(snapshot)?.account ?? snapshot.account;
+  const isShown = snapshot.object.status?.keyCount !== undefined;
+  return `${saId} (${tpn ?? "tpn unknown"}; ${keysText(liveKeyIds, isShown)})`;
+}
+
+/** An account is created with an empty list, so only a list that follows a list with keys shows that there are none. */
+function keysText(listed: readonly string[] | undefined, isShown: boolean): string {
+  if (listed === undefined) return "its keys could not be listed";
+  if (listed.length > 0) return `keys when last listed: ${truncateList(listed, 10)}`;
+  return isShown ? "no keys when last listed" : "no list has shown a key";
 }

@@ -107,11 +107,11 @@ export const beforeCleanUp: readonly ((
 
 function nothingToUnbind(snapshot: WithAccount, now: Instant): Released | undefined {
   const isNothing = leavesOthers(snapshot) && toUnbind(snapshot, now).length === 0;
-  return isNothing ? retained(snapshot.account) : undefined;
+  return isNothing ? retained(snapshot) : undefined;
 }
 
-function retained(account: KnownAccount): Released {
-  return released("Retained", `Left service account ${accountSummary(account)} as it is.`);
+function retained(snapshot: WithAccount): Released {
+  return released("Retained", `Left service account ${accountSummary(snapshot)} as it is.`);
 }
 
 function managedByOther(snapshot: WithAccount): Released | undefined {
@@ -205,11 +205,10 @@ function releasedAsGone({ saId }: KnownAccount): Released {
 }
 
 function cleanedUp(how: CleanUp, snapshot: WithAccount): Released {
-  const { account } = snapshot;
-  const summary = accountSummary(account);
+  const summary = accountSummary(snapshot);
   switch (how) {
     case "RetainNotGranted":
-      if (boundByOperator(snapshot).length === 0) return retained(account);
+      if (boundByOperator(snapshot).length === 0) return retained(snapshot);
       return released(
         how,
         `The grant of the connection does not allow to retain policies: ${nameAll(boundByOperator(snapshot))} were unbound. Otherwise service account ${summary} stays as it is.`,
@@ -248,9 +247,11 @@ export function retryOrGiveUp(
   );
 }
 
-function remainder({ object, account, attempt }: AccountSnapshot): string {
+function remainder(snapshot: AccountSnapshot): string {
+  const { object, account, attempt } = snapshot;
   const name = keyText(keyOf(object));
-  if (account !== undefined) return `service account ${accountSummary(account)}, with its policies`;
+  if (account !== undefined)
+    return `service account ${accountSummary({ ...snapshot, account })}, with its policies`;
   return attempt === undefined
     ? `the account of ServiceAccount ${name}, if any: its status does not name it`
     : `the account that attempt ${attempt.id} of ${name} possibly created`;

@@ -6,8 +6,11 @@ import {
   fromConsole,
   fromStatus,
 } from "../../../../src/kinds/service-account/rules/account.ts";
-import type { KnownAccount } from "../../../../src/kinds/service-account/rules/snapshot.ts";
-import { account } from "./objects.ts";
+import type {
+  KnownAccount,
+  WithAccount,
+} from "../../../../src/kinds/service-account/rules/snapshot.ts";
+import { account, serviceAccount, snapshotOf } from "./objects.ts";
 
 test.each<[string, Partial<KnownAccount>, string]>([
   ["an active account is ready", {}, "Ready Created"],
@@ -69,11 +72,14 @@ describe("the list of keys", () => {
 });
 
 test.each([
-  { keys: ["sak_1", "sak_2"], text: "keys when last listed: sak_1, sak_2" },
-  { keys: [], text: "no keys" },
-  { keys: undefined, text: "its keys could not be listed" },
-])("the last words about an account say: $text", ({ keys, text }) => {
-  expect(accountSummary({ ...account, liveKeyIds: keys })).toBe(
-    `sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), ${text}`,
-  );
+  { keys: ["sak_1", "sak_2"], keyCount: undefined, text: "keys when last listed: sak_1, sak_2" },
+  { keys: [], keyCount: 1, text: "no keys when last listed" },
+  { keys: [], keyCount: undefined, text: "no list has shown a key" },
+  { keys: undefined, keyCount: undefined, text: "its keys could not be listed" },
+])("the last words about an account say: $text", ({ keys, keyCount, text }) => {
+  const world = snapshotOf({
+    object: serviceAccount({ status: { saId: "sa-1", keyCount } }),
+    account: { ...account, liveKeyIds: keys },
+  });
+  expect(accountSummary(world as WithAccount)).toBe(`sa-1 (tpn:r1:org-1:prj-1:sa/sa-1; ${text})`);
 });

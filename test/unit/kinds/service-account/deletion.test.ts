@@ -368,7 +368,7 @@ test("a failing clean-up is given up after ten minutes, and says what is left", 
         type: "Warning",
         reason: "CleanupIncomplete",
         action: "Delete",
-        note: "Gave up cleaning up in the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1), keys when last listed: sak_1, with its policies. Last reason: A call to the console failed: down.",
+        note: "Gave up cleaning up in the console and left service account sa-1 (tpn:r1:org-1:prj-1:sa/sa-1; keys when last listed: sak_1), with its policies. Last reason: A call to the console failed: down.",
       },
     ],
   });
