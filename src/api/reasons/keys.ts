@@ -30,7 +30,7 @@ export const ofKeys = {
   KeyRefused: {
     meaning:
       "The console no longer accepts the key in the Secret: it was deleted or disabled, or has expired, outside the operator. It is [noticed](safety.md#a-key-that-was-ended-outside-the-operator) with the next list of keys, or at once with `kubectl iam reconcile apikey/NAME`.",
-    fix: "Wait: a new key is issued within three minutes. To stop the replacement, set `spec.suspend`.",
+    fix: "Wait: the key is replaced within three minutes if `IssuanceAllowed` is True; otherwise, its message says what to do. To stop the replacement, set `spec.suspend`.",
   },
   ServiceAccountNotReady: {
     meaning: "The ServiceAccount of the key is not ready, or is being deleted.",

@@ -114,9 +114,9 @@ test("expiring names a key that the console refuses to issue, and one that is re
   await iam("reconcile iamkey/ci-bot-key --no-wait");
   await world.condition("ApiKey", "ci-bot-key", "Verified", "False", "KeyRefused");
   expect((await iam("doctor ci-bot-key")).output).toMatch(
-    /^failed +3\. Key's account +.*\n +→ .*The console rejects key .* a new key is issued within /m,
+    /^failed +3\. Key's account +.*\n +→ .*The console rejects key .* it is replaced within /m,
   );
-  expect(await row()).toMatch(/ yes +KeyRefused: .*a new key is issued within /);
+  expect(await row()).toMatch(/ yes +KeyRefused: .*it is replaced within /);
   expect(await iam("rotate ci-bot-key")).toMatchObject({ code: 0 });
 });
 

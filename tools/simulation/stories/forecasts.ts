@@ -16,7 +16,7 @@ import { treeAt } from "../../api-server/tree.ts";
 import { OPERATOR_NAMESPACE } from "../places.ts";
 import { ACCOUNT, inNamespace } from "../scenarios.ts";
 import { grant, granting } from "./in-console.ts";
-import { type Story, type StoryWorld, unready } from "./story.ts";
+import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
 /** What may hold for an ApiKey whose key is in use. */
 export interface Circumstance {
@@ -274,6 +274,15 @@ export const forecastStories: readonly Story[] = [
     world.expect("both Secrets have the label", world.issued, 2);
   }),
   ...circumstances.map((one) => forecastStory(one)),
+  story("an immutable Secret with other content is left as it is, and said", async (world) => {
+    await world.begin();
+    world.sim.patch(secretType, "ci", { stringData: { extra: "text" }, immutable: true });
+    await world.pass(2 * HOUR);
+    const { status, reason } = world.condition(apiKeyType, "ci") ?? {};
+    world.expect("the key in use is fine", [status, reason], ["True", "KeyDelivered"]);
+    const why = world.condition(apiKeyType, "ci", "IssuanceAllowed")?.reason;
+    world.expect("why no other key follows", why, "SecretImmutable");
+  }),
   unready("an immutable Secret is not forgotten by runs that do not read it", async (world) => {
     await world.begin();
     world.happens({ kind: "EditSecret", how: "MakeImmutable" });

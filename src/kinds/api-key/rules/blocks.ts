@@ -137,7 +137,7 @@ export function pendingConflict({ self, spec, pending }: ApiKeySnapshot): Waitin
 }
 
 /** The API server refuses to write another pair, so a new key could not be delivered. */
-function secretIsImmutable({ self, spec, target }: ApiKeySnapshot): Waiting | undefined {
+export function secretIsImmutable({ self, spec, target }: ApiKeySnapshot): Waiting | undefined {
   if (target.kind !== "Ours" || target.secret.immutable !== true) return undefined;
   const name = secretNameOf(self.name, spec);
   return blocked("Stalled", {

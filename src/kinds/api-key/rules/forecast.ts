@@ -5,8 +5,8 @@ import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { firstFinding, type Outcome, type Waiting } from "../../../reconciler/rules/outcome.ts";
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import type { KindCondition } from "../../../reconciler/rules/report.ts";
-import { toIso8601 } from "../../../util/time.ts";
-import { blocks, limits, SECRET_IMMUTABLE } from "./blocks.ts";
+import { MINUTE, toIso8601 } from "../../../util/time.ts";
+import { blocks, limits, SECRET_IMMUTABLE, secretIsImmutable } from "./blocks.ts";
 import { rotations } from "./needs.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import { SECRET_REJECTED } from "./rehearsal.ts";
@@ -80,7 +80,8 @@ function stopOfNextKey(
 ): KeyNeed | typeof UNKNOWN | undefined {
   const { rehearsal } = snapshot;
   // A failed run proves nothing else.
-  if (outcome.kind === "Failed") return rehearsal?.stop ?? UNKNOWN;
+  if (outcome.kind === "Failed")
+    return secretIsImmutable(snapshot) ?? rehearsal?.stop ?? UNKNOWN;
   if (outcome.kind === "Waiting" && outcome.condition === ISSUANCE_ALLOWED) return outcome;
   if (outcome.kind === "Suspended") return SUSPENDED;
   if (snapshot.isPlanned) return PLANNED;
@@ -91,19 +92,29 @@ function stopOfNextKey(
   return (
     stops[0] ??
     rehearsal?.stop ??
-    (isStillUnknown(snapshot) ? UNKNOWN : limitAtRenewal(snapshot, at))
+    (isStillUnknown(snapshot) ? UNKNOWN : limitWhenDue(snapshot, at))
   );
 }
 
-/** The limits as they are at the renewal, unless other keys are issued for the namespace first. */
-function limitAtRenewal(snapshot: ApiKeySnapshot, at: ClockReading): KeyNeed | undefined {
-  const { self, spec, status } = snapshot;
-  const due = status.current && renewalTime(status.current, spec.rotation, self.uid, at.now);
+/** The limits as they are when the next key is due, unless other keys are issued for the namespace first. */
+function limitWhenDue(snapshot: ApiKeySnapshot, at: ClockReading): KeyNeed | undefined {
+  const due = dueTime(snapshot, at);
   if (due === undefined || due <= at.now) return undefined;
   const { monotonic, fraction } = at;
-  const because = { ...NEXT_KEY, message: `The key is to be renewed at ${toIso8601(due)}.` };
+  const because = { ...NEXT_KEY, message: `The key is to be replaced at ${toIso8601(due)}.` };
   return firstFinding(limits, snapshot, { now: due, monotonic, fraction }, because);
 }
+
+/** A key that the console rejects is replaced soon, any other key at its renewal. */
+function dueTime({ self, spec, status, rejection }: ApiKeySnapshot, { now }: ClockReading) {
+  const { current } = status;
+  if (current === undefined) return undefined;
+  return rejection?.keyId === current.keyId
+    ? now + REPLACED_SOON_MS
+    : renewalTime(current, spec.rotation, self.uid, now);
+}
+
+const REPLACED_SOON_MS = 3 * MINUTE;
 
 const SUSPENDED: KeyNeed = {
   reason: "Suspended",

@@ -9,6 +9,7 @@ import type { SecretContents } from "../secret/render.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { accountInUse, accountOf } from "./accounts.ts";
+import { secretIsImmutable } from "./blocks.ts";
 import { isConverged } from "./consumers.ts";
 import { needs } from "./needs.ts";
 import { isNotKept } from "./not-kept.ts";
@@ -43,7 +44,7 @@ export function contentToRestore(
 ): SecretContents | undefined {
   const rendering = renderingOf(snapshot, certainTime(at));
   if (rendering === undefined || rendering.isInPlace) return undefined;
-  if (isNotKept(snapshot, rendering)) return undefined;
+  if (isNotKept(snapshot, rendering) || secretIsImmutable(snapshot) !== undefined) return undefined;
   const { pair, previous } = rendering;
   return { pair, previous };
 }

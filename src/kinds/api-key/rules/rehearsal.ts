@@ -8,7 +8,7 @@ import { ended } from "../../../reconciler/rules/failure.ts";
 import { stableFraction } from "../../../reconciler/rules/stable-fraction.ts";
 import { DAY, HOUR } from "../../../util/time.ts";
 import { pendingSecretName, secretNameOf } from "../secret/owner.ts";
-import { describeUnkept, pendingConflict } from "./blocks.ts";
+import { describeUnkept, pendingConflict, secretIsImmutable } from "./blocks.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import type { ApiKeySnapshot, KeyNeed, Rehearsal, Trial } from "./snapshot.ts";
 import { isCheckRequested } from "./verification.ts";
@@ -80,6 +80,8 @@ function stopIn(
   snapshot: ApiKeySnapshot,
   { pending, refusal, notKept }: Trial,
 ): KeyNeed | undefined {
+  const immutable = secretIsImmutable(snapshot);
+  if (immutable !== undefined) return immutable;
   if (pending !== undefined) return pendingConflict({ ...snapshot, pending });
   if (notKept !== undefined) return { reason: SECRET_NOT_KEPT, message: describeUnkept(notKept) };
   if (refusal === undefined) return undefined;

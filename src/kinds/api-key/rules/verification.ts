@@ -204,5 +204,5 @@ const REFUSALS: Readonly<Record<ShownEnd, readonly [string, string]>> = {
 
 function refusal(snapshot: ApiKeySnapshot, keyId: string): string {
   const [finding, within] = REFUSALS[shownEnd(snapshot) ?? "Rejected"];
-  return `The console rejects key ${keyId}${finding}. Unless the console accepts it again, a new key is issued within ${within}.`;
+  return `The console rejects key ${keyId}${finding}. Unless the console accepts it again, it is replaced within ${within} if IssuanceAllowed is True.`;
 }
