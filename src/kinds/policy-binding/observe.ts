@@ -18,6 +18,7 @@ import { policyBindingType, serviceAccountType } from "../../resources/resource-
 import { readTime } from "../../util/agreed-time.ts";
 import type { Instant } from "../../util/time.ts";
 import type { AccountRef } from "./account-store.ts";
+import { withReported } from "./rules/reported-refusal.ts";
 import { toAvailability } from "./rules/restriction.ts";
 import { withoutTimesToCome } from "./rules/set-back.ts";
 import type { BindingsReading, BindingsSnapshot } from "./rules/snapshot.ts";
@@ -139,7 +140,8 @@ async function toSnapshot(
   const recorded = recordedPolicies(status?.bindings, "Declared", "Unrevoked");
   const views = inOrder(bindings).map((binding) => {
     const seen = toBindingView(binding, { recorded, ...access });
-    const judged = state === undefined ? seen : withRefusal(state, seen, now);
+    const known = state === undefined ? seen : withRefusal(state, seen, now);
+    const judged = run.isPlan && run.state === undefined ? withReported(known, binding) : known;
     if (isPlanned(binding)) return { ...judged, ignored: true, stage: "Live" } as const;
     return isSuspended ? ignoredBySuspension(judged) : judged;
   });

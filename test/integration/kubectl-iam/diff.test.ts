@@ -124,6 +124,11 @@ test("a policy that the console does not list is not bound, and then the operato
   const { tpn = "" } = (await world.get("ServiceAccount", "ci-bot")).status ?? {};
   const bound = () => world.iam.world.boundTo(tpn).toSorted().join(" ");
   await world.until("the planned policies", () => bound() === "pol-deploy pol-member pol-read");
+  const again = await diff([object("PolicyBinding", "ci-bot", { ...ref, policyIds })]);
+  expect(again).toMatchObject({ code: 1, output: "" });
+  expect(again.notes).toContain(
+    "iampb/ci-bot would not be ready and would report PolicyRefused: The console refused to bind pol-mistyped, as last reported.",
+  );
   await world.apply("PolicyBinding", "ci-bot", CI_BOT_POLICIES);
   await world.ready("PolicyBinding", "ci-bot");
 });

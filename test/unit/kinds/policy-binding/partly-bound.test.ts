@@ -5,9 +5,11 @@ import { IamError } from "../../../../src/console/errors.ts";
 import { describeBound } from "../../../../src/kinds/policy-binding/rules/bound-text.ts";
 import { withRefusals } from "../../../../src/kinds/policy-binding/rules/refusal.ts";
 import { report } from "../../../../src/kinds/policy-binding/rules/report.ts";
+import { withReported } from "../../../../src/kinds/policy-binding/rules/reported-refusal.ts";
 import { toBindingView } from "../../../../src/kinds/policy-binding/rules/views.ts";
 import { account, bindingOf, listOf, NOW, recorded, snapshot } from "./builders.ts";
 
+const requestedNow = { "iam-operator.io/reconcile-requested-at": "now" };
 const grant = { policyIds: ["p1"], withdrawsPolicies: true };
 
 function readinessOf(text: string, live: string) {
@@ -124,4 +126,20 @@ test("a PolicyBinding of an account that is gone says so, whatever else is wrong
   };
   expect(reasonOf("AccountGone")).toBe("WaitingForServiceAccount");
   expect(reasonOf("AccountMissing")).toBe("X");
+});
+
+test.each([
+  ["is believed", {}, ["p1"]],
+  ["of an earlier spec is not", { generation: 3 }, ["p1", "p2"]],
+  ["before a request is not", { annotations: requestedNow }, ["p1", "p2"]],
+])("for a process without memory, a reported refusal %s", (_, metadata, policyIds) => {
+  const ready = { type: "Ready", status: "False", reason: "PolicyRefused", observedGeneration: 2 };
+  const object = {
+    metadata: { name: "reader", uid: "u", generation: 2, ...metadata },
+    spec: { serviceAccountRef: { name: "ci-bot" }, policyIds: ["p1", "p2"] },
+    status: { appliedPolicyIds: ["p1"], conditions: [ready] },
+  } as unknown as PolicyBinding;
+  const all = { policyIds: ["*"], withdrawsPolicies: true };
+  const view = toBindingView(object, { recorded: [], grant: all, mayRetain: false });
+  expect(withReported(view, object).policyIds).toEqual(policyIds);
 });
