@@ -4,8 +4,9 @@
  */
 import type { ApiKey } from "../../api/api-key.ts";
 import { apiKeyLabel, labels } from "../../api/meta.ts";
+import { OPAQUE } from "../../api/secret-types.ts";
 import { isCreatedEarlier } from "../../kube/resource.ts";
-import { secretType } from "../../kube/resource-types.ts";
+import { type Secret, secretType } from "../../kube/resource-types.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { Failure } from "../cli/errors.ts";
@@ -28,6 +29,7 @@ export async function run(invocation: Invocation): Promise<void> {
     throw new Failure(
       `secret/${secretName} belongs to ${owner.kind} ${owner.name}, which would write it again.`,
     );
+  requireAdoptable(apiKey, secret);
   await requireFirstClaim(cluster, apiKey, secretName);
   const entries = Object.keys(secret.data ?? {}).join(", ") || "no entries";
   await confirm(
@@ -46,6 +48,20 @@ export async function run(invocation: Invocation): Promise<void> {
     },
     changeOf(apiKey, { spec: { secret: { onExisting: "Adopt" } } }, "may adopt it"),
   ]);
+}
+
+/** The API server lets no one change the type of a Secret, or the content of an immutable Secret. */
+function requireAdoptable({ spec }: ApiKey, { metadata, type, immutable }: Secret): void {
+  const { type: wanted = OPAQUE } = spec.secret ?? {};
+  const again = "or delete it if nothing uses it";
+  if (type !== wanted)
+    throw new Failure(
+      `secret/${metadata.name} has type ${type}, and the ApiKey writes a Secret of type ${wanted}: create the ApiKey again with another spec.secret.name, ${again}.`,
+    );
+  if (immutable === true)
+    throw new Failure(
+      `secret/${metadata.name} is immutable, so no key can be written to it: create the ApiKey again with another spec.secret.name, ${again}.`,
+    );
 }
 
 /** Of several ApiKeys that name one Secret, only the oldest can have it. */

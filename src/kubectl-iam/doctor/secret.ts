@@ -1,6 +1,7 @@
 /** Whether the Secret of an ApiKey holds the pair that its workloads need. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { findCondition } from "../../api/conditions.ts";
+import { ISSUANCE_ALLOWED } from "../../api/issuance.ts";
 import type { KeyPair } from "../../console/model.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { type Secret, secretType } from "../../kube/resource-types.ts";
@@ -23,6 +24,7 @@ export async function examineSecret(cluster: Cluster, apiKey: ApiKey): Promise<S
   const keyId = apiKey.status?.current?.keyId;
   const remedy =
     conflictOf(apiKey) ??
+    stopOf(apiKey) ??
     `The operator repairs it: kubectl iam reconcile iamkey/${ownName} -n ${namespace}`;
   try {
     const secret = await cluster.kube.get(secretType, { namespace, name });
@@ -56,6 +58,12 @@ export async function examineSecret(cluster: Cluster, apiKey: ApiKey): Promise<S
 function conflictOf({ status }: ApiKey): string | undefined {
   const { reason, message } = findCondition(status?.conditions, "Ready") ?? {};
   return reason === "SecretConflict" ? message : undefined;
+}
+
+/** Why the operator issues no key to repair the Secret, as the ApiKey reports. */
+function stopOf({ status }: ApiKey): string | undefined {
+  const issuance = findCondition(status?.conditions, ISSUANCE_ALLOWED);
+  return issuance?.status === "False" ? `No key is issued: ${issuance.message}` : undefined;
 }
 
 /** The operator reads this field only before it issues a key. */

@@ -466,6 +466,19 @@ describe("acting", () => {
     const { code, notes } = await iam("adopt-secret later --yes");
     expect([code, notes]).toEqual([3, expect.stringContaining("belongs to iamkey/old-key")]);
     await world.delete("ApiKey", "later");
+    const here = `-n ${world.namespace}`;
+    await plugin.shell(`kubectl create secret generic fixed ${here}`);
+    await plugin.shell(`kubectl patch secret fixed ${here} -p '{"immutable":true}'`);
+    await plugin.shell(`kubectl create secret generic typed ${here} --type=example.com/own`);
+    for (const [name, why] of [
+      ["fixed", "is immutable"],
+      ["typed", "has type example.com/own"],
+    ] as const) {
+      await world.apiKey(name, { serviceAccountRef: { name: "ci-bot" } });
+      const refused = await iam(`adopt-secret ${name} --yes`);
+      expect(refused).toMatchObject({ code: 3, notes: expect.stringContaining(why) });
+      await world.delete("ApiKey", name);
+    }
     await output("adopt-secret old-key --yes");
     await world.ready("ApiKey", "old-key");
     expect(await world.holdsLivePair("old-key")).toBe(true);

@@ -80,8 +80,7 @@ function stopOfNextKey(
 ): KeyNeed | typeof UNKNOWN | undefined {
   const { rehearsal } = snapshot;
   // A failed run proves nothing else.
-  if (outcome.kind === "Failed")
-    return secretIsImmutable(snapshot) ?? rehearsal?.stop ?? UNKNOWN;
+  if (outcome.kind === "Failed") return secretIsImmutable(snapshot) ?? rehearsal?.stop ?? UNKNOWN;
   if (outcome.kind === "Waiting" && outcome.condition === ISSUANCE_ALLOWED) return outcome;
   if (outcome.kind === "Suspended") return SUSPENDED;
   if (snapshot.isPlanned) return PLANNED;
@@ -90,9 +89,7 @@ function stopOfNextKey(
     return (block && judge(snapshot, block)) ?? [];
   });
   return (
-    stops[0] ??
-    rehearsal?.stop ??
-    (isStillUnknown(snapshot) ? UNKNOWN : limitWhenDue(snapshot, at))
+    stops[0] ?? rehearsal?.stop ?? (isStillUnknown(snapshot) ? UNKNOWN : limitWhenDue(snapshot, at))
   );
 }
 
