@@ -105,8 +105,8 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
     {
       type: "AccessRevoked",
       meaning:
-        "A read showed that no policy is bound to the account, because spec.access is Revoked. False while policies are still bound; Unknown if the console does not show the bound policies; absent while access is granted.",
-      reasons: ["RevokingAccess", "ChangeNotApplied", "SyncUnconfirmed"],
+        "A read showed that no policy is bound to the account, because spec.access is Revoked, or that the console no longer has the account. False while policies are still bound; Unknown if the console does not show the bound policies; absent while access is granted.",
+      reasons: ["RevokingAccess", "ChangeNotApplied", "SyncUnconfirmed", "ServiceAccountGone"],
     },
     {
       type: "KeysManaged",

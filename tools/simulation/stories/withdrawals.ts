@@ -407,6 +407,19 @@ async function changeMind(
 }
 
 const accessStories: readonly Story[] = [
+  unready("access to an account that was deleted in the console is revoked", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    world.sim.delete(apiKeyType, "ci");
+    await world.pass(MINUTE);
+    const console = world.sim.console.world;
+    for (const { saId } of [...console.accounts.values()]) console.deleteAccount(saId);
+    changeAccount(world, { access: "Revoked" });
+    await world.pass(5 * MINUTE);
+    const { status, reason } = world.condition(serviceAccountType, ACCOUNT, "AccessRevoked") ?? {};
+    world.expect("a wait for it ends", `${status} ${reason}`, "True ServiceAccountGone");
+    const ready = world.condition(serviceAccountType, ACCOUNT);
+    world.expect("it is not Ready", ready?.reason, "ServiceAccountGone");
+  }),
   ...(["bindings", "unreadable"] as const).map((bindings) =>
     withdrawn(
       `revoked access unbinds what was bound outside since the last read (the console answers: ${bindings})`,

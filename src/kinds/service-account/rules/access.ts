@@ -6,6 +6,7 @@ import type { Readiness } from "../../../api/conditions.ts";
 import type { ServiceAccountStatus } from "../../../api/service-account.ts";
 import type { KindCondition } from "../../../reconciler/rules/report.ts";
 import { parseInstant, toIso8601 } from "../../../util/time.ts";
+import { ownershipOf } from "./ownership.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
 
 type Ready = Extract<Readiness, { state: "Ready" }>;
@@ -26,17 +27,25 @@ export function withAccess(ready: Ready, snapshot: AccountSnapshot): Readiness {
   return { state: STATES[status], reason, message };
 }
 
-/** `kubectl wait --for=condition=AccessRevoked` ends when no policy is bound. Absent while access is granted. */
+/**
+ * `kubectl wait --for=condition=AccessRevoked` ends when no policy is bound, or the console no longer has the account.
+ * Absent while access is granted.
+ */
 export function accessConditions(snapshot: AccountSnapshot): readonly KindCondition[] {
   const isKnown = snapshot.account !== undefined;
   return [(isKnown ? revocationOf(snapshot) : undefined) ?? { type: TYPE }];
 }
 
-function revocationOf({
-  spec,
-  object,
-}: Pick<AccountSnapshot, "spec" | "object">): Revocation | undefined {
+function revocationOf(snapshot: AccountSnapshot): Revocation | undefined {
+  const { account, spec, object } = snapshot;
   if (spec.access !== "Revoked") return undefined;
+  if (ownershipOf(snapshot) === "Gone")
+    return {
+      type: TYPE,
+      status: "True",
+      reason: "ServiceAccountGone",
+      message: `The console no longer has service account ${account?.saId}, so no policy is bound to it.`,
+    };
   const { bindings } = object.status ?? {};
   const { policyCount, revocation, revocationNotAppliedTime: since } = bindings ?? {};
   const watched = watchedCall(bindings);

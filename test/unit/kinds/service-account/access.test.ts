@@ -86,6 +86,14 @@ test("a revoked account that is not in order says so first", () => {
   expect(readinessOf(snapshot)).toMatchObject({ reason: "ServiceAccountNotActive" });
 });
 
+test("nothing is bound to an account that the console no longer has", () => {
+  const revoking = revoked({ policyCount: 2 });
+  const { metadata, status } = revoking.object;
+  const object = serviceAccount({ metadata, status: { ...status, ownership: "Gone" } });
+  const [condition] = accessConditions({ ...revoking, object });
+  expect(condition).toMatchObject({ status: "True", reason: "ServiceAccountGone" });
+});
+
 test("nothing is said about the access of an account that is not known yet", () => {
   const snapshot = { ...revoked({ policyCount: 0 }), account: undefined };
   expect(accessConditions(snapshot)).toEqual([{ type: "AccessRevoked" }]);
