@@ -8,12 +8,15 @@ import type { PolicyState, ServiceAccount } from "../../api/service-account.ts";
 import { isUnanswered } from "../../console/errors.ts";
 import { listed } from "./listed.ts";
 
-/** The policies that the status shows as bound; with states, only the policies in one of the states. */
+/**
+ * The policies that the status shows as bound; with states, only the policies in one of the states. Nothing is bound to
+ * an account that the console no longer has.
+ */
 export function boundOf(
-  { status }: ServiceAccount,
+  account: ServiceAccount,
   ...states: readonly PolicyState[]
 ): readonly string[] {
-  return recordedPolicies(status?.bindings, ...states);
+  return isGone(account) ? [] : recordedPolicies(account.status?.bindings, ...states);
 }
 
 /** Whether the status shows every policy that was bound at the last read. */
@@ -64,7 +67,7 @@ export function boundText(account: ServiceAccount): string {
 /** What the status of its account shows of the policies that a PolicyBinding declares. */
 export function declaredText({ spec }: PolicyBinding, account: ServiceAccount | undefined): string {
   if (account === undefined) return `declares ${spec.policyIds.join(", ")}`;
-  const recorded = new Set(isGone(account) ? [] : boundOf(account));
+  const recorded = new Set(boundOf(account));
   const bound = spec.policyIds.filter((policyId) => recorded.has(policyId)).join(", ");
   const left = spec.policyIds.filter((policyId) => !recorded.has(policyId)).join(", ");
   const isKnown = isGone(account) || isReadable(account);

@@ -117,7 +117,8 @@ async function report(
   for (const binding of held) {
     const { reason, message } = readinessOf(binding);
     const left = unboundOf(binding, account);
-    const what = left.length === 0 ? "" : ` ${left.join(", ")} stays unbound:`;
+    const stays = left.length === 1 ? "stays" : "stay";
+    const what = left.length === 0 ? "" : ` ${left.join(", ")} ${stays} unbound:`;
     io.note(`${nameOf(binding)}:${what} ${reason}: ${message}`);
   }
   return held.length === 0 ? exitCode.ok : exitCode.found;

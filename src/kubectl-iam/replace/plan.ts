@@ -1,4 +1,5 @@
 /** What is left of the replacement of an account, by the objects alone. Pure. */
+import { recordedPolicies } from "../../accounts/recorded-policies.ts";
 import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
@@ -7,7 +8,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import { toMicroTime } from "../../util/time.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
-import { boundOf, isGone, isReadable, notReadText } from "../cluster/bound-policies.ts";
+import { isGone, isReadable, notReadText } from "../cluster/bound-policies.ts";
 import { type Change, changeOf } from "../cluster/change.ts";
 import type { FileObject } from "../cluster/given-objects.ts";
 import { commandAbout, nameOf } from "../cluster/kinds.ts";
@@ -135,7 +136,8 @@ function missingBindings(
     .filter((binding) => !own.some((each) => stands(each, binding)))
     .map((binding) => bindingCopy(binding, nameFor(binding.metadata.name), successor));
   const declared = new Set([...own, ...former].flatMap(({ spec }) => spec.policyIds));
-  const foreign = boundOf(account, "Foreign", "Abandoned").filter(
+  // The successor of an account that is gone can have what was bound to it.
+  const foreign = recordedPolicies(account.status?.bindings, "Foreign", "Abandoned").filter(
     (policyId) => !declared.has(policyId),
   );
   if (withoutForeign) return copies;

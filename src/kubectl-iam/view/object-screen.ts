@@ -176,7 +176,7 @@ function accountFields(account: ServiceAccount, world: World): readonly Field[] 
     field("TPN", status?.tpn),
     policiesField(account, world),
     ...(["Foreign", "Abandoned", "Unrevoked"] as const).map((state) =>
-      field(state, (isGone(account) ? "" : boundOf(account, state).join(", ")) || undefined),
+      field(state, boundOf(account, state).join(", ") || undefined),
     ),
   ];
 }

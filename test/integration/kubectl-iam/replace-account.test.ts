@@ -238,6 +238,10 @@ test("it replaces an account that was deleted in the console", {
     expect(notes).toMatch(new RegExp(`^Account +${saId}: ${gone}$`, "m"));
     expect(notes).toMatch(new RegExp(`^Unbinds +none: ${gone}$`, "m"));
   }
+  const restored = await iam("restore-access ci-bot --yes");
+  expect(restored.output).toMatch(/^iamsa\/ci-bot has no policy bound$/m);
+  expect(restored.notes).toMatch(/^iampb\/ci-bot: pol-read stays unbound: WaitingFor/m);
+  expect(restored.code).toBe(1);
   // The keys of the old account do not work, so the command does not wait for the overlap of a day.
   const ended = await iam(REPLACE);
   expect(ended, ended.notes).toMatchObject({ code: 0 });
