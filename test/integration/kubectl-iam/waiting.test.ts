@@ -174,8 +174,16 @@ describe("of a suspended account", () => {
     expect(suspended).toMatchObject({
       code: 0,
       notes:
-        "The ApiKeys of iamsa/ci-bot are not suspended: their keys are still issued and rotated.\n",
+        "Keys of iamsa/ci-bot are still issued and rotated, because these ApiKeys are not suspended: iamkey/ci-bot-key.\n",
     });
+    expect(await iam("suspend iamsa/ci-bot iamkey/ci-bot-key")).toMatchObject({
+      code: 0,
+      output: "iamkey/ci-bot-key suspended\n",
+      notes: "iamsa/ci-bot is already suspended\n",
+    });
+    const resumed = await iam("resume iamkey/ci-bot-key iampb/late");
+    expect(resumed.notes).toBe("iampb/late is not suspended\n");
+    expect(resumed.output).toMatch(/^iamkey\/ci-bot-key resumed\niamkey\/ci-bot-key Ready=True /m);
   });
   afterAll(async () => {
     expect(await iam("resume iamsa/ci-bot")).toMatchObject({ code: 0 });
