@@ -21,7 +21,8 @@ export async function run(invocation: Invocation): Promise<void> {
   const empty = "No ResourceQuotaExport here has listed any quota.";
   await printQuotas(invocation, { rows, texts, empty });
   const [only, ...others] = quotaExports;
-  if (only !== undefined && others.length === 0 && !isStructured(invocation))
+  const isListed = only?.status?.lastSuccessTime !== undefined;
+  if (isListed && others.length === 0 && !isStructured(invocation))
     io.note(`Listed by iamrq/${only.metadata.name} of cluster ${only.spec.clusterId}.`);
   const truncated = quotaExports.filter(({ status }) => status?.truncated);
   for (const { metadata, status } of truncated)

@@ -237,6 +237,20 @@ describe("looking", () => {
     await output("resume iamkey/ci-bot-key");
   });
 
+  test("quotas does not say that an export without a listing has listed quotas", async () => {
+    const spec = { connectionRef: { kind: "Connection", name: "console" }, clusterId: 9 };
+    const suspended = { ...spec, suspend: true };
+    await world.apply("ResourceQuotaExport", "unlisted", suspended, { labels: { listed: "no" } });
+    await world.condition("ResourceQuotaExport", "unlisted", "Ready", "False", "Suspended");
+    expect(await iam("quotas -l listed=no")).toEqual({
+      code: 0,
+      output: "",
+      notes: "No ResourceQuotaExport here has listed any quota.\n",
+    });
+    await world.delete("ResourceQuotaExport", "unlisted");
+    await world.isGone("ResourceQuotaExport", "unlisted");
+  });
+
   test("quotas draws bars, the fullest first with --top", async () => {
     const lines = (await output("quotas --top 2")).trimEnd().split("\n");
     expect(lines).toHaveLength(3);
