@@ -131,12 +131,18 @@ function judgeAccount(
     return refuse(
       held === undefined
         ? `exists without account ${saId}, which cannot be added: delete the object first`
-        : `has account ${held}, not ${saId}`,
+        : `has account ${held}, ${otherThan(saId)}`,
     );
   }
   if (saId === undefined) return { kind: "LeaveOut", why: "the operator would create an account" };
   const other = accounts.find((each) => saIdOf(each) === saId);
   return other && refuse(`would share account ${saId} with ${titleOf(other)}`);
+}
+
+function otherThan(saId: string | undefined): string {
+  return saId === undefined
+    ? "and the file names no account: restore is for the files of kubectl iam backup, which have spec.saId"
+    : `not ${saId}`;
 }
 
 function judgeKey(stored: ApiKey | undefined, keyIds: readonly string[]): Verdict | undefined {

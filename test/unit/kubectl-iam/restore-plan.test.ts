@@ -89,6 +89,14 @@ test.each<[string, readonly FileObject[], readonly FileObject[], readonly (strin
     ["Refuse has account sa-2, not sa-1"],
   ],
   [
+    "a manifest that is not from a backup is refused for an object with an account",
+    [account(undefined)],
+    [account("sa-2")],
+    [
+      /^Refuse has account sa-2, and the file names no account: restore is for the files of kubectl/,
+    ],
+  ],
+  [
     "an object without its account is refused",
     [account("sa-1")],
     [account(undefined)],
