@@ -64,6 +64,8 @@ async function watch(invocation: Invocation, show: () => Promise<ExitCode>): Pro
 
 interface Row {
   readonly namespace?: string | undefined;
+  readonly kind: string;
+  readonly name: string;
   readonly object: string;
   readonly ready: string;
   readonly reason: string;
@@ -89,9 +91,11 @@ async function showAll(
     kind === undefined ? scope === undefined || isOfScope(object, world) : object.kind === kind,
   );
   const rows = shown.map((object): Row => {
-    const { metadata } = object;
+    const { kind, metadata } = object;
     return {
       namespace: metadata.namespace,
+      kind,
+      name: metadata.name,
       object: nameOf(object),
       ...readinessOf(object),
       created: metadata.creationTimestamp,

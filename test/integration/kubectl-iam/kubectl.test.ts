@@ -293,6 +293,9 @@ describe("looking", () => {
 
   test("json and yaml are for programs", async () => {
     expect(JSON.parse(await output("status -o json")).items[0]).toMatchObject({ ready: "True" });
+    expect(await output("status -o jsonpath={.items[*].kind}")).toMatch(
+      /^Connection ServiceAccount PolicyBinding .*ApiKey .*ResourceQuotaExport$/m,
+    );
     expect(successOf(await kubectlIam("status iamkey/ci-bot-key -o yaml"))).toMatch(
       /^kind: ApiKey$/m,
     );
