@@ -1,9 +1,8 @@
 /** The alerts that fire with the chart's default rules if nothing changes, judged by the objects alone. Pure. */
 import { findCondition, isTrue } from "../../api/conditions.ts";
 import { ISSUANCE_ALLOWED, isPaused } from "../../api/issuance.ts";
-import { keyText } from "../../kube/resource.ts";
 import { DAY, HOUR, type Instant, parseInstant } from "../../util/time.ts";
-import type { AnyObject } from "../cluster/kinds.ts";
+import { type AnyObject, type Named, nameOf } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { type Finding, failed, ok, warning } from "./finding.ts";
 
@@ -102,13 +101,18 @@ export function checkAlerts(world: World, now: Instant): readonly Finding[] {
     ];
   return rising.map(([alert, after, objects]) => {
     const finding = critical.includes(alert) ? failed : warning;
-    const names = objects.map(({ metadata }) => keyText({ namespace: "", ...metadata })).join(", ");
+    const names = objects.map(titleOf).join(", ");
     return finding(
       CHECK,
       `with the chart's default rules, ${alert} fires when its cause has lasted for ${after}: ${names}`,
       `docs/alerts.md explains ${alert}.`,
     );
   });
+}
+
+function titleOf(object: Named): string {
+  const { namespace } = object.metadata;
+  return namespace === undefined ? nameOf(object) : `${nameOf(object)} in ${namespace}`;
 }
 
 function isNotReady({ status }: AnyObject): boolean {

@@ -462,13 +462,17 @@ describe("policies", () => {
 
 test("alerts that would fire are those of the page, with its times", () => {
   const page = readFileSync(join(root, "docs/alerts.md"), "utf8");
-  const notReady = { metadata: { name: "x" }, status: {} };
+  const notReady = (kind: string, status: object = {}) => ({
+    kind,
+    metadata: { name: "x", namespace: "n" },
+    status,
+  });
   const world = {
-    clusterConnections: [notReady],
+    clusterConnections: [{ ...notReady("ClusterConnection"), metadata: { name: "x" } }],
     connections: [],
-    serviceAccounts: [{ ...notReady, status: { unmanagedKeyCount: 1, orphanedAccounts: [{}] } }],
-    policyBindings: [],
-    quotaExports: [notReady],
+    serviceAccounts: [notReady("ServiceAccount", { unmanagedKeyCount: 1, orphanedAccounts: [{}] })],
+    policyBindings: [notReady("PolicyBinding")],
+    quotaExports: [notReady("ResourceQuotaExport")],
     apiKeys: [
       key("k", {
         current: current("a", 1),
@@ -481,6 +485,9 @@ test("alerts that would fire are those of the page, with its times", () => {
   } as unknown as World;
   const found = checkAlerts(world, now);
   expect(found).toHaveLength(12);
+  const named = (alert: string) => found.find(({ found: text }) => text.includes(alert))?.found;
+  expect(named("IAMObjectNotReady")).toMatch(/: iamsa\/x in n, iampb\/x in n$/);
+  expect(named("IAMConnectionDown")).toMatch(/: iamcconn\/x$/);
   for (const { found: text } of found) {
     const [, alert, after] =
       /^with the chart's default rules, (IAM\w+) fires when its cause has lasted for (\w+): /.exec(
@@ -494,6 +501,7 @@ test("alerts that would fire are those of the page, with its times", () => {
     ...world,
     clusterConnections: [],
     serviceAccounts: [],
+    policyBindings: [],
     quotaExports: [],
     apiKeys: [],
   };
