@@ -92,6 +92,8 @@ function toExpiring(apiKey: ApiKey, now: Instant): ExpiringKey | undefined {
  * no obstacle unless the condition IssuanceAllowed reports it: it can be about something else.
  */
 function obstacleTo(apiKey: ApiKey, now: Instant): string | undefined {
+  if (apiKey.metadata.deletionTimestamp !== undefined)
+    return "The ApiKey is being deleted: no other key is issued.";
   const forecast = forecastOf(apiKey);
   if (forecast?.status !== "True") return said(forecast) ?? NO_FORECAST;
   const readiness = readinessOf(apiKey);

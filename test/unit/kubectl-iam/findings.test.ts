@@ -72,6 +72,11 @@ test("keys that expire are renewed by themselves if the operator says so, unless
     ["new", false],
     ["fine", true],
   ]);
+  const deleted = key("deleted", { current: current("a", 1), ...yes });
+  const metadata = { ...deleted.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
+  expect(expiringKeys([{ ...deleted, metadata }], DAY, now)).toMatchObject([
+    { renewsByItself: false, detail: "The ApiKey is being deleted: no other key is issued." },
+  ]);
 });
 
 describe("a key that expires, and whose next key is allowed", () => {
