@@ -1,5 +1,6 @@
 /** A command line that cannot be carried out: exit 2, and a message that says what to write. */
 import { describe, expect, test } from "vitest";
+import { kinds } from "../../../src/api/kinds.ts";
 import { commands } from "../../../src/kubectl-iam/cli/commands.ts";
 import { runInProcess } from "./support/in-process.ts";
 
@@ -210,4 +211,9 @@ test("every command has help with its options and its examples", async () => {
     for (const example of examples) expect(output).toContain(`kubectl iam ${example}`);
     if (options.length > 0) expect(output).toContain("Options:");
   }
+});
+
+test("the help names the kinds", async () => {
+  const { output } = await runInProcess(["--help"], { columns: 500 });
+  for (const { kind, shortName } of kinds) expect(output).toContain(`${shortName} (${kind})`);
 });
