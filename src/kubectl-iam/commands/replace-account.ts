@@ -23,9 +23,9 @@ import { readObject } from "../cluster/read.ts";
 import { revokedText } from "../cluster/revocation.ts";
 import { DEFAULT_TIMEOUT } from "../cluster/wait.ts";
 import { printCommits } from "../replace/export.ts";
-import { awaitRead, needsRead } from "../replace/fresh-read.ts";
-import { phasesOf, readNamespace } from "../replace/phases.ts";
+import { phasesOf } from "../replace/phases.ts";
 import { type Objects, type Plan, planReplacement } from "../replace/plan.ts";
+import { readAccount } from "../replace/read.ts";
 import { waitTexts } from "../replace/waits.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { screenOf } from "../view/screen.ts";
@@ -37,7 +37,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   if (options.withForeign && options.withoutForeign)
     throw new UsageError("--with-foreign and --without-foreign exclude each other");
   await using cluster = await openCluster(io, options);
-  const [account, objects] = await readBound(invocation, cluster, name);
+  const found = await readObject(cluster, "ServiceAccount", name);
+  const [account, objects] = await readBefore(invocation, cluster, found);
   const plan = planReplacement(account, objects, options);
   if (plan.isDone) {
     io.print(revokedText(account));
@@ -60,24 +61,18 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return await runPhases(invocation, cluster, plan);
 }
 
-/** Before the command changes anything, the operator reads what is bound to the account now. */
-async function readBound(
+async function readBefore(
   invocation: Invocation,
   cluster: Cluster,
-  name: string,
-): Promise<readonly [ServiceAccount, Objects]> {
-  const read = async () =>
-    [await readObject(cluster, "ServiceAccount", name), await readNamespace(cluster)] as const;
-  const [account, objects] = await read();
-  if (!needsRead(account, invocation)) return [account, objects];
+  account: ServiceAccount,
+): ReturnType<typeof readAccount> {
   try {
-    await awaitRead(invocation, cluster, account, objects);
+    return await readAccount(invocation, cluster, account);
   } catch (error) {
-    if (error instanceof Failure)
-      noteRest(invocation, account, ["read which policies are bound", "all that follows"]);
+    const left = ["read which policies are bound", "all that follows"];
+    if (error instanceof Failure) noteRest(invocation, account, left);
     throw error;
   }
-  return await read();
 }
 
 function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects): string {

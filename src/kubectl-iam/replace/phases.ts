@@ -10,11 +10,13 @@ import { isToWait, makeChanges } from "../cluster/change.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { createObject } from "../cluster/create-object.ts";
 import { type AnyObject, nameOf } from "../cluster/kinds.ts";
-import { notListable, readObject, readUsers, readWorld } from "../cluster/read.ts";
+import { listed } from "../cluster/listed.ts";
+import { readObject, readUsers } from "../cluster/read.ts";
 import { revocationChange, waitUntilRevoked } from "../cluster/revocation.ts";
 import { waitForAll } from "../cluster/wait.ts";
 import { printReadiness } from "../view/readiness.ts";
-import { movesOf, type Objects, type Plan, usesAccount } from "./plan.ts";
+import { movesOf, type Plan, planReplacement, usesAccount } from "./plan.ts";
+import { readAccount, readNamespace } from "./read.ts";
 import { deliveryMissing, overlapMissing } from "./waits.ts";
 
 export interface Phase {
@@ -33,15 +35,6 @@ export function phasesOf({ account, successor, moving }: Plan): readonly Phase[]
       : [{ title: "wait until no Pod uses an old key (--now does not wait)", run: waitForPods }]),
     { title: `revoke the access of ${nameOf(account)}`, run: revoke },
   ];
-}
-
-const KINDS: readonly KindName[] = ["ServiceAccount", "PolicyBinding", "ApiKey"];
-
-/** Rejects with KubeError, even if only one kind cannot be listed. */
-export async function readNamespace(cluster: Cluster): Promise<Objects> {
-  const { world, unreadable } = await readWorld(cluster, cluster.namespace, { kinds: KINDS });
-  if (unreadable.length > 0) throw notListable(unreadable, cluster.namespace, undefined);
-  return world;
 }
 
 async function bind(invocation: Invocation, cluster: Cluster, plan: Plan): Promise<ExitCode> {
@@ -116,11 +109,26 @@ async function revoke(invocation: Invocation, cluster: Cluster, plan: Plan): Pro
       );
     const code = await waitUntilBound(invocation, cluster, plan, () => exitCode.ok);
     if (code !== exitCode.ok) return code;
+    if (!invocation.options.now) await requireCopies(invocation, cluster, plan);
   }
   const changes = account.spec.access === "Revoked" ? [] : [revocationChange(account)];
   const [changed = account] = await makeChanges(invocation, cluster, changes);
   if (!isToWait(invocation.options)) return exitCode.ok;
   return waitUntilRevoked(invocation, cluster, [changed as AnyObject]);
+}
+
+/** The wait for Pods can last a day, and policies can be bound to the account meanwhile. */
+async function requireCopies(
+  invocation: Invocation,
+  cluster: Cluster,
+  { account, successor }: Plan,
+): Promise<void> {
+  const [now, objects] = await readAccount(invocation, cluster, account);
+  const { missing } = planReplacement(now, objects, { ...invocation.options, name: successor });
+  if (missing.length > 0)
+    throw new Failure(
+      `The policies of ${nameOf(account)} have changed meanwhile, so its access is not revoked. iamsa/${successor} lacks ${listed(missing.map(nameOf))}.`,
+    );
 }
 
 function keyIdOf(apiKey: AnyObject): string | undefined {

@@ -169,8 +169,19 @@ test("while a Pod uses the old key, it waits until the overlap has passed", {
   );
   expect(await boundTo("ci-bot")).toEqual(POLICIES.toSorted());
 
+  // A policy that is bound by hand during the wait is not unbound without a question.
+  const handledAt = async () =>
+    (await world.get("PolicyBinding", "ci-bot")).status?.lastHandledReconcileAt;
+  const before = await handledAt();
+  const running = iam(`${REPLACE} --timeout 2m`);
+  await world.until("the read", async () => (await handledAt()) !== before);
+  const { tpn = "" } = (await world.get("ServiceAccount", "ci-bot")).status ?? {};
+  world.iam.world.replaceBindings(tpn, [...POLICIES, "pol-p1-member"]);
   await world.kube.delete(podType, { namespace: world.namespace, name: "batch-0" }, {});
-  const ended = await iam(`${REPLACE} --timeout 2m`);
+  const stopped = await running;
+  expect(stopped.notes).toContain("that no PolicyBinding declares: pol-p1-member. ");
+  expect([stopped.code, await isRevoked()]).toEqual([2, false]);
+  const ended = await iam(`${REPLACE} --without-foreign --timeout 2m`);
   expect(ended, ended.notes).toMatchObject({ code: 0 });
   expect(await boundTo("ci-bot")).toEqual([]);
 });

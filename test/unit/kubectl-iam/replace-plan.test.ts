@@ -365,10 +365,14 @@ describe("access is revoked", () => {
     ...(kind === "ServiceAccount" ? account(name) : binding(name, "ci-2", ["pol-read"])),
     status: { observedGeneration: 1, conditions: [{ type: "Ready", status: "True" }] },
   });
-  const revoke = async (keys: readonly ApiKey[], bound: object) => {
+  const successor = {
+    ...ready("ServiceAccount", "ci-2"),
+    metadata: { ...metadataOf("ci-2", { generation: 1, ...replaces("ci") }) },
+  };
+  const revoke = async (keys: readonly ApiKey[], ...bound: readonly object[]) => {
     const stored: Readonly<Record<string, readonly object[]>> = {
-      ServiceAccount: [ready("ServiceAccount", "ci-2")],
-      PolicyBinding: [bound],
+      ServiceAccount: [successor],
+      PolicyBinding: bound,
       ApiKey: keys,
     };
     const patches: object[] = [];
@@ -411,6 +415,14 @@ describe("access is revoked", () => {
     const { error, patches } = await revoke([], binding("ci", "ci-2", ["pol-read"]));
     expect(patches).toEqual([]);
     expect(error).toMatch(/iampb\/ci/);
+  });
+
+  test("not if the account has got a PolicyBinding that the successor lacks", async () => {
+    const { error, patches } = await revoke([], ready("PolicyBinding", "own"), deploy);
+    expect(patches).toEqual([]);
+    expect(error).toBe(
+      "The policies of iamsa/ci have changed meanwhile, so its access is not revoked. iamsa/ci-2 lacks iampb/deploy-2.",
+    );
   });
 
   test("otherwise", async () => {

@@ -1,4 +1,5 @@
-/** A read of what is bound to the account now: its status can be minutes old, and the revocation unbinds everything. */
+/** What a replacement decides by: the objects of the namespace, and a read of what is bound to the account now. */
+import type { KindName } from "../../api/kinds.ts";
 import { annotations } from "../../api/meta.ts";
 import { isPlanOnly } from "../../api/plan-only.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -10,31 +11,50 @@ import { reportedCauseOfDelay } from "../cluster/chain.ts";
 import { changeOf, isToWait, makeChanges } from "../cluster/change.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { type AnyObject, nameOf } from "../cluster/kinds.ts";
-import { readObject } from "../cluster/read.ts";
+import { notListable, readObject, readWorld } from "../cluster/read.ts";
 import { waitForAll } from "../cluster/wait.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { bindingsOf, notRead, type Objects } from "./plan.ts";
 
-/** Whether the command decides by what is bound in the console. */
-export function needsRead(
+const KINDS: readonly KindName[] = ["ServiceAccount", "PolicyBinding", "ApiKey"];
+
+/** Rejects with KubeError, even if only one kind cannot be listed. */
+export async function readNamespace(cluster: Cluster): Promise<Objects> {
+  const { world, unreadable } = await readWorld(cluster, cluster.namespace, { kinds: KINDS });
+  if (unreadable.length > 0) throw notListable(unreadable, cluster.namespace, undefined);
+  return world;
+}
+
+/**
+ * The account and the objects, after the operator has read what is bound to the account: the status can be minutes old,
+ * and the revocation unbinds everything. Throws UsageError if the operator does not read it, and Failure if no read comes
+ * in time.
+ */
+export async function readAccount(
+  invocation: Invocation,
+  cluster: Cluster,
   account: ServiceAccount,
-  { options }: Pick<Invocation, "options">,
-): boolean {
+): Promise<readonly [ServiceAccount, Objects]> {
+  const objects = await readNamespace(cluster);
+  if (!needsRead(account, invocation)) return [account, objects];
+  const now = await awaitRead(invocation, cluster, account, objects);
+  return [now, await readNamespace(cluster)];
+}
+
+/** Whether the command decides by what is bound in the console. */
+function needsRead(account: ServiceAccount, { options }: Invocation): boolean {
   const isBound = account.status?.saId !== undefined && account.spec.access !== "Revoked";
   const isOnlyShown = options.export === true || !isToWait(options);
   return isBound && !isGone(account) && options.withoutForeign !== true && !isOnlyShown;
 }
 
-/**
- * Requests a read and waits for it. One PolicyBinding is enough, since the operator reads what is bound to the whole
- * account. Throws UsageError if the operator does not read it, and Failure if no read comes in time.
- */
-export async function awaitRead(
+/** One PolicyBinding is enough, since the operator reads what is bound to the whole account. */
+async function awaitRead(
   invocation: Invocation,
   cluster: Cluster,
   account: ServiceAccount,
   objects: Objects,
-): Promise<void> {
+): Promise<ServiceAccount> {
   const { name } = account.metadata;
   const [binding] = bindingsOf(name, objects);
   if (binding === undefined) throw notRead(account, "no PolicyBinding names it.");
@@ -55,7 +75,7 @@ export async function awaitRead(
     readObject(cluster, "PolicyBinding", binding.metadata.name),
   ]);
   const isPaused = current.spec.suspend === true || isPlanOnly(current);
-  if (isGone(current) || (!isPaused && isCurrent(current, [handled]))) return;
+  if (isGone(current) || (!isPaused && isCurrent(current, [handled]))) return current;
   const { reason, message } = readinessOf(handled);
   throw notRead(current, `${reason}: ${message}`);
 }
