@@ -53,7 +53,7 @@ export const ofConsoleCalls = {
     meaning:
       "The answer did not arrive in time. The operator finds out whether a change took effect before it repeats the call.",
     check: "`limits.timeout` of the connection; latency between cluster and console.",
-    fix: "Wait, and raise `limits.timeout` of the connection if this persists.",
+    fix: "Wait. If this persists for reads, raise `limits.timeout` of the connection; a call that changes something, such as issueKey, has 5 seconds at most, so the console must answer it faster.",
   },
   MalformedResponse: {
     meaning:
