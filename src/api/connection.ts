@@ -140,12 +140,10 @@ const limits = z
       .max(256)
       .default(8)
       .meta({ description: "Maximum concurrent calls: 1 to 256." }),
-    timeout: durationBetween("100ms", "30s")
-      .default("15s")
-      .meta({
-        description:
-          "Deadline of a call: 100ms to 30s. A call that changes something has 5s at most, so that it cannot outlive the lease of the operator.",
-      }),
+    timeout: durationBetween("100ms", "30s").default("15s").meta({
+      description:
+        "Deadline of a call: 100ms to 30s. A call that changes something has 5s at most, so that it cannot outlive the lease of the operator.",
+    }),
   })
   .prefault({})
   .meta({ description: "Limits of the calls over this connection." });

@@ -94,7 +94,7 @@ export const ofKeys = {
       "A key is needed now or at its renewal, but `maxIssuesPerDay` keys were already issued within 24 hours. This limit protects the console from a fault that loses keys.",
     check:
       "`status.orphaned`, `status.superseded`, and the events `KeyOrphaned` and `SecretUpdated`: is the Secret deleted or edited, are responses of the console lost?",
-    fix: "Find out why keys get lost, then wait for a day, or request a rotation: `kubectl iam rotate`.",
+    fix: "If keys get lost, find out why. The next key follows at the time in the message; to have it now, request a rotation with `kubectl iam rotate`, or raise `maxIssuesPerDay`.",
   },
   IssuanceFailing: {
     meaning:

@@ -8,6 +8,7 @@ import {
   type AnyObject,
   checkName,
   findKind,
+  nameOf,
   type ObjectName,
   parseObjectName,
   toText,
@@ -45,6 +46,7 @@ async function findNames(
   return given.map((name) => (typeof name === "string" ? only(objects, name) : name));
 }
 
+/** Each object once, however often it is named. */
 async function readGiven(
   cluster: Cluster,
   given: readonly GivenName[],
@@ -55,7 +57,8 @@ async function readGiven(
     const namespace = type.namespaced ? cluster.namespace : "";
     return (await cluster.kube.get(type, { namespace, name: name.name })) as AnyObject | undefined;
   });
-  return allOf(cluster, given, await Promise.all(objects));
+  const found = allOf(cluster, given, await Promise.all(objects));
+  return [...new Map(found.map((object) => [nameOf(object), object])).values()];
 }
 
 /** What was found for each name. Throws Failure with every name for which nothing was found. */

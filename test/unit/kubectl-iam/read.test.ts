@@ -55,7 +55,7 @@ test("if several of the given objects do not exist, the error names all of them"
     "iamkey/b, object called c, iamsa/d not found in namespace team-a.",
   );
   await expect(select("iamcconn/e")).rejects.toThrow("iamcconn/e not found.");
-  expect(await select("a", "iamkey/a")).toEqual([stored, stored]);
+  expect(await select("a", "iamkey/a")).toEqual([stored]);
 });
 
 function fieldOf(name: string, object: object, unreadable: readonly KindName[] = []) {

@@ -88,6 +88,6 @@ function stopIn(
   const name = secretNameOf(snapshot.self.name, snapshot.spec);
   return {
     reason: SECRET_REJECTED,
-    message: `In a dry run, the API server rejects a write that a new key needs (Secret ${name} or ${pendingSecretName(name)}), so none is issued: ${ended(refusal.message)} Exempt the operator's Secrets from the policy that this answer names, declare in spec.secret what it requires, or raise the quota.`,
+    message: `In a dry run, the API server rejects a write that a new key needs (Secret ${name} or ${pendingSecretName(name)}), so none is issued: ${ended(refusal.message)} Exempt the operator's Secrets from the policy that rejects them, declare in spec.secret what it requires, or raise the quota.`,
   };
 }
