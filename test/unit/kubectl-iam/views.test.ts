@@ -497,7 +497,7 @@ describe("the next step", () => {
         ready("True", "KeyDelivered"),
         { type: "IssuanceAllowed", status: "False", reason: "BudgetExceeded", message: "" },
       ]),
-      /If keys get lost, find out why. .* request a rotation with kubectl iam rotate iamkey\/k -n n\./,
+      /If keys get lost, find out why. .* request a rotation with kubectl iam rotate iamkey\/k -n n, or raise /,
     ],
     [
       "ready, and its renewal fails",
