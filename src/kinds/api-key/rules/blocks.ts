@@ -136,9 +136,12 @@ export function pendingConflict({ self, spec, pending }: ApiKeySnapshot): Waitin
   });
 }
 
-/** The API server refuses to write another pair, so a new key could not be delivered. */
+/**
+ * The API server refuses to write another pair, so a new key could not be delivered. A Secret of another owner gets
+ * here only if it is to be adopted.
+ */
 export function secretIsImmutable({ self, spec, target }: ApiKeySnapshot): Waiting | undefined {
-  if (target.kind !== "Ours" || target.secret.immutable !== true) return undefined;
+  if (!("secret" in target) || target.secret.immutable !== true) return undefined;
   const name = secretNameOf(self.name, spec);
   return blocked("Stalled", {
     reason: SECRET_IMMUTABLE,

@@ -59,6 +59,11 @@ const inVain = (count: number, seconds: number) => ({
 });
 const waiting = { kind: "Waiting", state: "Reconciling", reason: "NotFound", message: "" } as const;
 const adopting = keySpec({ secret: { onExisting: "Adopt" } });
+const offered = foreign(true, true);
+const immutable = {
+  ...offered,
+  secret: { ...("secret" in offered ? offered.secret : {}), immutable: true },
+} as ApiKeySnapshot["target"];
 const reserved = { reservedMetadata: ["argocd.argoproj.io/secret-type"] };
 const usage = { most: 2, count: 2, freeAt: NOW + HOUR };
 const limited = { account: { ...account, namespaceIssues: usage } };
@@ -160,6 +165,9 @@ test.each(
       "a Secret without its owner's consent": snapshot({ target: foreign(), spec: adopting }),
       "a Secret with consent that nobody asked for": snapshot({ target: foreign(true, true) }),
       "a foreign pending Secret": snapshot({ pending: foreign() }),
+    },
+    SecretImmutable: {
+      "an immutable Secret that is to be adopted": snapshot({ target: immutable, spec: adopting }),
     },
     LifetimeNotGranted: {
       "longer than granted": snapshot({ account: { ...account, maxExpiresInDays: 89 } }),
