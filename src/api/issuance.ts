@@ -9,7 +9,12 @@ export const OUTSIDE_WINDOWS = "OutsideWindows";
 
 const PAUSES: ReadonlySet<string> = new Set(["Suspended", "PlanOnly"]);
 
+/** Whether an object with this reason waits because a person has asked for that. */
+export function isPause(reason: string): boolean {
+  return PAUSES.has(reason);
+}
+
 /** Whether a person has asked the operator to issue no key for now. */
 export function isPaused({ status, reason }: Pick<Condition, "status" | "reason">): boolean {
-  return status === "False" && PAUSES.has(reason);
+  return status === "False" && isPause(reason);
 }

@@ -1,6 +1,7 @@
 /** Why the operator does not make progress with an object, as the objects themselves report it. Pure. */
 import { findCondition } from "../../api/conditions.ts";
 import { isConnectionKind } from "../../api/fields.ts";
+import { isPause } from "../../api/issuance.ts";
 import { annotations } from "../../api/meta.ts";
 import { isPlanOnly } from "../../api/plan-only.ts";
 import { ownEntry } from "../../util/own-entry.ts";
@@ -35,7 +36,7 @@ export function whyHeldByReport(chain: Chain): Missing | undefined {
     text: `${name}${cause.reason}: ${cause.message}`,
     isFinal:
       isStalled &&
-      !PAUSES.has(cause.reason) &&
+      !isPause(cause.reason) &&
       !isOutdated(cause, chain) &&
       !precedesRequest(cause.object),
     ...(isConnectionKind(cause.object.kind) ? { patienceMs: UNWATCHED_MS } : {}),
@@ -68,8 +69,6 @@ function referredBy(reason: string, chain: Chain): AnyObject | undefined {
 export function reportsSuspension({ status }: Pick<AnyObject, "status">): boolean {
   return status?.conditions?.some(({ reason }) => reason === "Suspended") ?? false;
 }
-
-const PAUSES: ReadonlySet<string> = new Set(["Suspended", "PlanOnly"]);
 
 /** A pause that the object reports, and that has not been lifted since the report. */
 function pauseOf(object: AnyObject): Missing | undefined {
