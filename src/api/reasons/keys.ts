@@ -129,7 +129,8 @@ export const ofKeys = {
     fix: "See [SecretConflict](#secretconflict).",
   },
   SecretEdited: {
-    meaning: "A key is needed because the Secret was edited and no longer holds the key pair.",
+    meaning:
+      "A key is needed because the Secret was edited, and its entries and annotations no longer prove that it holds the key pair.",
     fix: "Change `spec.secret.data` of the ApiKey instead of the Secret.",
   },
   KeyExpired: {

@@ -1,4 +1,5 @@
 /** Rotation: what becomes of the pairs that consumers read, and of the keys that were replaced. */
+import { secretType } from "../../../src/kube/resource-types.ts";
 import { apiKeyType } from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../api-server/tree.ts";
@@ -34,6 +35,21 @@ export const rotationStories: readonly Story[] = [
     await world.pass(5 * MINUTE);
     world.expect("and no longer shown", world.secret().old, "/");
   }),
+  story(
+    "an edit that breaks the previous pair ends it, and the event says so",
+    async (world) => {
+      const data = { ...previous.data, old: "${previousKeyId}/${previousSecret}" };
+      await world.begin({ key: { secret: { data }, rotation: { overlap: "10m" } } });
+      world.rotate("one");
+      await world.pass(2 * MINUTE);
+      world.sim.patch(secretType, "ci", { stringData: { old: "text" } });
+      await world.pass(6 * MINUTE);
+      world.expect("it is no longer shown", world.secret().old, "/");
+      const told = world.events("ci").join(" ");
+      world.expect("why", told.includes("without the pair of the superseded key"));
+    },
+    { excuses: ["S3 retirement"] },
+  ),
   story(
     "an overlap of nothing lasts five minutes",
     async (world) => {

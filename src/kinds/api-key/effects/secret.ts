@@ -1,6 +1,7 @@
 /**
  * Reads and writes of an ApiKey's Secrets. Each write is one call, bound to the version of the Secret that was read.
  */
+import { annotations } from "../../../api/meta.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import type { Answered } from "../../../reconciler/effects.ts";
@@ -137,7 +138,7 @@ export const renderSecret = keyEffect<SecretContents>({
     const after = withTarget(snapshot, contents, written);
     const { notKept } = after.answer;
     const { name } = written.metadata;
-    const done = `Secret ${name} was restored to its declared content.`;
+    const done = `Secret ${name} was restored to its declared content${hasTornPrevious(snapshot) ? ", without the pair of the superseded key: an edit has broken it, and no other copy exists" : ""}.`;
     const event =
       notKept === undefined
         ? about(snapshot, "SecretUpdated", "Render", done)
@@ -149,6 +150,12 @@ export const renderSecret = keyEffect<SecretContents>({
     return { ...withTarget(snapshot, contents, wanted), line: writesSecret(wanted) };
   },
 });
+
+/** Whether the Secret is noted to hold the pair of the superseded key, and does not. */
+function hasTornPrevious({ target }: ApiKeySnapshot): boolean {
+  if (target.kind !== "Ours" || target.previous !== undefined) return false;
+  return target.secret.metadata.annotations?.[annotations.previousKeyId] !== undefined;
+}
 
 /** Remembers what the API server has stored otherwise, so that it is not written again and again. */
 function withTarget(

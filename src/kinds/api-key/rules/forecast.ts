@@ -5,7 +5,7 @@ import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { firstFinding, type Outcome, type Waiting } from "../../../reconciler/rules/outcome.ts";
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import type { KindCondition } from "../../../reconciler/rules/report.ts";
-import { MINUTE, toIso8601 } from "../../../util/time.ts";
+import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import { blocks, limits, SECRET_IMMUTABLE, secretIsImmutable } from "./blocks.ts";
 import { rotations } from "./needs.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
@@ -98,20 +98,27 @@ function limitWhenDue(snapshot: ApiKeySnapshot, at: ClockReading): KeyNeed | und
   const due = dueTime(snapshot, at);
   if (due === undefined || due <= at.now) return undefined;
   const { monotonic, fraction } = at;
-  const because = { ...NEXT_KEY, message: `The key is to be replaced at ${toIso8601(due)}.` };
+  const message = isRejected(snapshot)
+    ? "The console rejects the key."
+    : `The key is to be renewed at ${toIso8601(due)}.`;
+  const because = { ...NEXT_KEY, message };
   return firstFinding(limits, snapshot, { now: due, monotonic, fraction }, because);
 }
 
 /** A key that the console rejects is replaced soon, any other key at its renewal. */
-function dueTime({ self, spec, status, rejection }: ApiKeySnapshot, { now }: ClockReading) {
-  const { current } = status;
-  if (current === undefined) return undefined;
-  return rejection?.keyId === current.keyId
+function dueTime(snapshot: ApiKeySnapshot, { now }: ClockReading): Instant | undefined {
+  const { self, spec, status } = snapshot;
+  if (status.current === undefined) return undefined;
+  return isRejected(snapshot)
     ? now + REPLACED_SOON_MS
-    : renewalTime(current, spec.rotation, self.uid, now);
+    : renewalTime(status.current, spec.rotation, self.uid, now);
 }
 
 const REPLACED_SOON_MS = 3 * MINUTE;
+
+function isRejected({ rejection, status }: ApiKeySnapshot): boolean {
+  return rejection !== undefined && rejection.keyId === status.current?.keyId;
+}
 
 const SUSPENDED: KeyNeed = {
   reason: "Suspended",

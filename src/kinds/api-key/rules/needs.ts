@@ -31,7 +31,7 @@ export const needs: readonly NeedRule[] = [
   rotationIsPending,
 ];
 
-/** Why workloads find no valid key pair, although one was delivered. */
+/** Why workloads find no key pair that is known to be valid, although one was delivered. */
 export const losses = [secretIsMissing, secretIsReplaced, secretIsBroken, keyHasExpired] as const;
 
 /** Why a key that works is to be replaced. */
@@ -62,7 +62,7 @@ function secretIsReplaced({ self, spec, target }: ApiKeySnapshot): KeyNeed | und
   if (target.kind !== "Foreign") return undefined;
   return {
     reason: "SecretReplaced",
-    message: `Secret ${secretNameOf(self.name, spec)} was replaced by a Secret of another owner.`,
+    message: `Secret ${secretNameOf(self.name, spec)} was replaced by a Secret that is not this ApiKey's: ${target.why}.`,
   };
 }
 
@@ -72,7 +72,7 @@ function secretIsBroken({ self, spec, status, target }: ApiKeySnapshot): KeyNeed
   if (pair !== undefined && !isOutdated(pair, status)) return undefined;
   return {
     reason: "SecretEdited",
-    message: `Secret ${secretNameOf(self.name, spec)} was edited and no longer holds the key pair.`,
+    message: `Secret ${secretNameOf(self.name, spec)} was edited, and what is left does not prove that it holds the key pair.`,
   };
 }
 

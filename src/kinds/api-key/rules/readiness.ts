@@ -58,19 +58,33 @@ const PENDING: Readiness = {
   message: "The key is not in its Secret yet.",
 };
 
-/** Says first that workloads have lost their pair, and why. */
-function withLoss(obstacle: Readiness | undefined, loss: string | undefined): Readiness {
-  if (loss === undefined) return obstacle ?? PENDING;
-  const { state, reason, message } = obstacle ?? { ...PENDING, message: loss };
-  const isSaid = message.startsWith(loss.slice(0, -1));
-  return { state, reason, message: `${NO_PAIR} ${isSaid ? "" : `${loss} `}${message}` };
+/** Why workloads may find no valid key pair. */
+interface Loss {
+  readonly text: string;
+  /** Whether it is shown that they find none. */
+  readonly isShown: boolean;
 }
 
-/** What a read has shown of the delivered pair that keeps workloads from using it. */
-function lossOf(snapshot: ApiKeySnapshot, at: ClockReading): string | undefined {
+/** Says first what workloads have lost, and why. */
+function withLoss(obstacle: Readiness | undefined, loss: Loss | undefined): Readiness {
+  if (loss === undefined) return obstacle ?? PENDING;
+  const { text, isShown } = loss;
+  const { state, reason, message } = obstacle ?? { ...PENDING, message: text };
+  const isSaid = message.startsWith(text.slice(0, -1));
+  const parts = [isShown && NO_PAIR, !isSaid && text, message];
+  return { state, reason, message: parts.filter((part) => part !== false).join(" ") };
+}
+
+/** Such a Secret can hold a valid pair that the operator cannot prove. */
+const UNPROVEN: ReadonlySet<string> = new Set(["SecretReplaced", "SecretEdited"]);
+
+/** What a read has shown of the delivered pair that may keep workloads from using it. */
+function lossOf(snapshot: ApiKeySnapshot, at: ClockReading): Loss | undefined {
   const { self, status } = snapshot;
   if (status.current === undefined || self.deletingSince !== undefined) return undefined;
-  return firstFinding(losses, snapshot, at)?.message ?? describeRejection(snapshot);
+  const found = firstFinding(losses, snapshot, at);
+  const text = found?.message ?? describeRejection(snapshot);
+  return text === undefined ? undefined : { text, isShown: !UNPROVEN.has(found?.reason ?? "") };
 }
 
 /** Says how to replace a key that was issued for more days than the spec has now. */
