@@ -322,7 +322,10 @@ const status = z.object({
   pending: z
     .object({ keyId, expirationTime, ...keyAccount })
     .optional()
-    .meta({ description: "A new key in the pending Secret NAME-next, not delivered yet." }),
+    .meta({
+      description:
+        "A new key that is not delivered yet. Its pair is in the pending Secret NAME-next, or, until that is written, in the memory of the operator.",
+    }),
   renewalTime: timestamp.optional().meta({ description: "When the key is due for renewal." }),
   secretName: z.string().max(253).optional().meta({ description: "The Secret's name." }),
   content: z

@@ -7,6 +7,9 @@ export const ISSUANCE_ALLOWED = "IssuanceAllowed";
 /** The reason of a key that can be issued, but not in a rotation window. */
 export const OUTSIDE_WINDOWS = "OutsideWindows";
 
+/** The reason of a Secret that the API server does not accept. */
+export const SECRET_REJECTED = "SecretRejected";
+
 const PAUSES: ReadonlySet<string> = new Set(["Suspended", "PlanOnly"]);
 
 /** Whether an object with this reason waits because a person has asked for that. */

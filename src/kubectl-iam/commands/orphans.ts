@@ -1,6 +1,7 @@
 /** `orphans`: lists keys that were lost, cannot be delivered, or are not in any ApiKey's status, and orphaned accounts. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { findCondition, isReportedOn, isTrue } from "../../api/conditions.ts";
+import { ISSUANCE_ALLOWED, SECRET_REJECTED } from "../../api/issuance.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
@@ -213,7 +214,8 @@ export function unauditedAccounts(
 /** A new key in the Secret NAME-next of a stalled ApiKey. */
 function undeliverable({ metadata, status }: ApiKey): readonly Orphan[] {
   const { pending, attempt, conditions } = status ?? {};
-  if (pending === undefined || !isTrue(conditions, "Stalled")) return [];
+  const isRejected = findCondition(conditions, ISSUANCE_ALLOWED)?.reason === SECRET_REJECTED;
+  if (pending === undefined || !(isRejected || isTrue(conditions, "Stalled"))) return [];
   return [
     {
       namespace: metadata.namespace,

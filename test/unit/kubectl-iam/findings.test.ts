@@ -263,11 +263,19 @@ describe("orphans", () => {
   test("a new key that cannot be delivered is listed; a key that is being verified is not listed", () => {
     const pending = { keyId: "p", expirationTime: "2026-04-01T00:00:00Z" };
     const stalled = [{ type: "Stalled", status: "True", reason: "SecretConflict" }];
+    const rejected = [{ type: "IssuanceAllowed", status: "False", reason: "SecretRejected" }];
     const found = findOrphans(
-      [key("k", { pending, conditions: stalled }), key("m", { pending })],
+      [
+        key("k", { pending, conditions: stalled }),
+        key("l", { pending, conditions: rejected }),
+        key("m", { pending }),
+      ],
       [],
     );
-    expect(found).toMatchObject([{ object: "iamkey/k", keyId: "p", kind: "Pending" }]);
+    expect(found).toMatchObject([
+      { object: "iamkey/k", keyId: "p", kind: "Pending" },
+      { object: "iamkey/l", keyId: "p", kind: "Pending" },
+    ]);
   });
 });
 

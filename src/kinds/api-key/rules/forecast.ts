@@ -1,15 +1,22 @@
 /** Whether the next key can be issued, by the rules that issue it, and what the condition says about that. Pure. */
 import { findCondition } from "../../../api/conditions.ts";
-import { ISSUANCE_ALLOWED, OUTSIDE_WINDOWS } from "../../../api/issuance.ts";
+import { ISSUANCE_ALLOWED, OUTSIDE_WINDOWS, SECRET_REJECTED } from "../../../api/issuance.ts";
+import { isKubeError, type KubeErrorCode } from "../../../kube/errors.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
-import { firstFinding, type Outcome, type Waiting } from "../../../reconciler/rules/outcome.ts";
+import { ended } from "../../../reconciler/rules/failure.ts";
+import {
+  type Failed,
+  firstFinding,
+  type Outcome,
+  type Waiting,
+} from "../../../reconciler/rules/outcome.ts";
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import type { KindCondition } from "../../../reconciler/rules/report.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import { blocks, limits, SECRET_IMMUTABLE, secretIsImmutable } from "./blocks.ts";
+import { isUnstaged } from "./delivery.ts";
 import { rotations } from "./needs.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
-import { SECRET_REJECTED } from "./rehearsal.ts";
 import { nextWindow, renewalTime } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
 
@@ -80,7 +87,13 @@ function stopOfNextKey(
 ): KeyNeed | typeof UNKNOWN | undefined {
   const { rehearsal } = snapshot;
   // A failed run proves nothing else.
-  if (outcome.kind === "Failed") return secretIsImmutable(snapshot) ?? rehearsal?.stop ?? UNKNOWN;
+  if (outcome.kind === "Failed")
+    return (
+      pairIsNotStored(snapshot, outcome) ??
+      secretIsImmutable(snapshot) ??
+      rehearsal?.stop ??
+      UNKNOWN
+    );
   if (outcome.kind === "Waiting" && outcome.condition === ISSUANCE_ALLOWED) return outcome;
   if (outcome.kind === "Suspended") return SUSPENDED;
   if (snapshot.isPlanned) return PLANNED;
@@ -92,6 +105,22 @@ function stopOfNextKey(
     stops[0] ?? rehearsal?.stop ?? (isStillUnknown(snapshot) ? UNKNOWN : limitWhenDue(snapshot, at))
   );
 }
+
+/** What no dry run has foreseen: the API server refuses the Secret that is to hold the pair of a new key. */
+function pairIsNotStored(
+  snapshot: ApiKeySnapshot,
+  { error, readiness }: Failed,
+): KeyNeed | undefined {
+  const { held } = snapshot;
+  if (held === undefined || !isUnstaged(snapshot)) return undefined;
+  if (!isKubeError(error) || !REFUSALS.has(error.code)) return undefined;
+  return {
+    reason: SECRET_REJECTED,
+    message: `Key ${held.pair.keyId} is issued, and its pair is stored nowhere yet: ${ended(readiness.message)} The operator keeps the pair in its memory and tries again; if the process ends first, the key is listed as orphaned.`,
+  };
+}
+
+const REFUSALS: ReadonlySet<KubeErrorCode> = new Set(["Forbidden", "Invalid", "BadRequest"]);
 
 /** The limits as they are when the next key is due, unless other keys are issued for the namespace first. */
 function limitWhenDue(snapshot: ApiKeySnapshot, at: ClockReading): KeyNeed | undefined {

@@ -3,6 +3,7 @@
  * Pure.
  */
 
+import { SECRET_REJECTED } from "../../../api/issuance.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { ended } from "../../../reconciler/rules/failure.ts";
 import { stableFraction } from "../../../reconciler/rules/stable-fraction.ts";
@@ -12,9 +13,6 @@ import { describeUnkept, pendingConflict, secretIsImmutable } from "./blocks.ts"
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import type { ApiKeySnapshot, KeyNeed, Rehearsal, Trial } from "./snapshot.ts";
 import { isCheckRequested } from "./verification.ts";
-
-/** The reason of a Secret that the API server does not accept in a dry run. */
-export const SECRET_REJECTED = "SecretRejected";
 
 /** Once a day; hourly, and for each spec, while the next key could not be delivered; and on request. */
 export function isRehearsalDue(snapshot: ApiKeySnapshot, at: ClockReading): boolean {

@@ -4,6 +4,7 @@ import { issuanceAllowed } from "../../../../src/kinds/api-key/rules/forecast.ts
 import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import type { CurrentKey } from "../../../../src/kinds/api-key/rules/status.ts";
 import type { SecretView } from "../../../../src/kinds/api-key/secret/view.ts";
+import { KubeError } from "../../../../src/kube/errors.ts";
 import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
 import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../../src/util/time.ts";
@@ -140,6 +141,18 @@ const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
     "False ConnectionNotReady",
   ],
   ["a failed run", delivered({ target: foreign() }), failed, "as before"],
+  [
+    "a failed run whose new pair the API server refuses to store",
+    delivered({ held: { attemptId: "a1", pair: pair(2) } }),
+    { ...failed, error: new KubeError("Forbidden", "a policy denies it") },
+    "False SecretRejected",
+  ],
+  [
+    "a failed run whose new pair is not stored yet",
+    delivered({ held: { attemptId: "a1", pair: pair(2) } }),
+    failed,
+    "as before",
+  ],
   [
     "a failed run that has read an immutable Secret",
     delivered({ target: immutable }),
