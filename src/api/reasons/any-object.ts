@@ -4,7 +4,7 @@ import type { Reason } from "./reason.ts";
 export const ofAnyObject = {
   InvalidSpec: {
     meaning:
-      "The stored object does not match the schema, after an upgrade or by a rule that the API server cannot check, such as whether a time zone exists.",
+      "The stored object does not match the schema, after an upgrade or by a rule that the API server cannot check, such as whether a schedule ever comes.",
     fix: "Correct the field that the message names. Until then nothing is written for the object; Secrets stay.",
   },
   Suspended: {
