@@ -11,8 +11,8 @@ kubectl events -n NAMESPACE --for iamkey/NAME
 kubectl get events -n NAMESPACE --field-selector type=Warning
 \`\`\`
 
-The operator records an event for each change that it makes, and for each finding. A condition that turns bad causes a Warning with the
-condition's [reason](../troubleshooting.md) too, and a Normal event when the object is ready again. Kubernetes deletes events
+The operator records an event for each change that it makes, and for each finding. If \`Ready\` or \`Verified\` becomes False or \`Stalled\` True, a
+Warning with the condition's [reason](../troubleshooting.md) follows too, and a Normal event when the object is ready again. Kubernetes deletes events
 after an hour by default; conditions stay. If the namespace of a deleted object is deleted too, its event is about the Lease \`iam-operator\` in the
 operator's namespace.`;
 

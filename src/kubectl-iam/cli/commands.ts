@@ -87,7 +87,7 @@ export const commands: readonly CommandSpec[] = [
       "Plans as the operator would, with your permissions: it reads the cluster and the Secret of the connection, logs in to the console, and reads there. The operator need not run.",
       "First asks the API server by a dry run whether it would accept each object; without permission for that, the schemas of this program decide, and a line says so.",
       "Also plans the stored objects that a changed account, connection, Secret, ConfigMap or Namespace concerns, and does not repeat what they already report.",
-      "Exits with status 1 if something would change, an object would not be ready, or an ApiKey would be issued no other key, with 3 if an object would be refused, and with 4 if the result is unknown.",
+      "Exits with status 1 if something would change, an object would not be ready, or an ApiKey would be issued no other key for a reason other than a pause that it reports already, with 3 if an object would be refused, and with 4 if the result is unknown.",
     ],
     options: [...clusterOptions, "operatorNamespace", "output", "filename", "kustomize"],
     examples: ["diff -f team-a.yaml", "diff -k overlays/production -o json"],

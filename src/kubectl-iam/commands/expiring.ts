@@ -95,6 +95,7 @@ function obstacleTo(apiKey: ApiKey, now: Instant): string | undefined {
   if (apiKey.metadata.deletionTimestamp !== undefined)
     return "The ApiKey is being deleted: no other key is issued.";
   const forecast = forecastOf(apiKey);
+  if (isOverBeforeRenewal(forecast, apiKey, now)) return undefined;
   if (forecast?.status !== "True") return said(forecast) ?? NO_FORECAST;
   const readiness = readinessOf(apiKey);
   const renewal = parseInstant(apiKey.status?.renewalTime);
@@ -106,6 +107,19 @@ function obstacleTo(apiKey: ApiKey, now: Instant): string | undefined {
   if (isHeld && (isKeyNeeded || isRefused)) return said(held);
   return renewal === undefined || renewal + LATE < now ? said(readiness) : undefined;
 }
+
+/** Whether only a requested rotation waits, for a limit that counts the keys of one day. */
+function isOverBeforeRenewal(
+  forecast: Condition | undefined,
+  apiKey: ApiKey,
+  now: Instant,
+): boolean {
+  const renewal = parseInstant(apiKey.status?.renewalTime) ?? now;
+  const isDailyLimit = forecast?.status === "False" && DAILY_LIMITS.has(forecast.reason);
+  return isDailyLimit && pendingRotation(apiKey) !== undefined && renewal > now + DAY;
+}
+
+const DAILY_LIMITS: ReadonlySet<string> = new Set(["BudgetExceeded", "NamespaceBudgetExceeded"]);
 
 /** Reasons with which the operator brings the next key without manual action. */
 const UNDER_WAY: ReadonlySet<string> = new Set([

@@ -83,8 +83,12 @@ const ofObjects: readonly ObjectRule[] = [
 ];
 const critical: readonly string[] = ["IAMApiKeyExpiresNow", "IAMConnectionDown"];
 
-/** How long a cause has lasted already is not judged. */
-export function checkAlerts(world: World, now: Instant): readonly Finding[] {
+/** `namespace`: of the objects read, if not of all. How long a cause has lasted already is not judged. */
+export function checkAlerts(
+  world: World,
+  namespace: string | undefined,
+  now: Instant,
+): readonly Finding[] {
   const rising = [
     ...rules.map(
       ([alert, after, fires]) =>
@@ -96,7 +100,7 @@ export function checkAlerts(world: World, now: Instant): readonly Finding[] {
     return [
       ok(
         CHECK,
-        `none of the chart's ${rules.length + ofObjects.length} default rules about objects has a cause`,
+        `none of the chart's ${rules.length + ofObjects.length} default rules about objects has a cause in ${namespace === undefined ? "any namespace" : `namespace ${namespace}`}`,
       ),
     ];
   return rising.map(([alert, after, objects]) => {

@@ -49,7 +49,8 @@ export async function examineInstallation(
     ...(await step("admission", checkAdmission(cluster))),
   ];
   try {
-    const { world, unreadable } = await readWorld(cluster, scopeOf(cluster, options));
+    const scope = scopeOf(cluster, options);
+    const { world, unreadable } = await readWorld(cluster, scope);
     if (unreadable.length > 0)
       findings.push(
         unknown(
@@ -58,7 +59,7 @@ export async function examineInstallation(
         ),
       );
     const connections = await step("connections", checkConnections(invocation, cluster, world));
-    findings.push(...connections.findings, ...checkAlerts(world, cluster.now()));
+    findings.push(...connections.findings, ...checkAlerts(world, scope, cluster.now()));
     return { findings, answers: connections.answers };
   } catch (error) {
     if (!isKubeError(error)) throw error;

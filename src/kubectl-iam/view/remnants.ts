@@ -51,13 +51,15 @@ function accountRemnant(account: ServiceAccount, world: World): Remnant {
   const { metadata, status } = account;
   const policy = deletionPolicyOf(account);
   const exists = status?.saId !== undefined && !isGone(account);
+  const canDelete =
+    connectionOf(account, world)?.spec.extraCalls?.deleteServiceAccount !== undefined;
   const details = {
     Revoke: "its policies are unbound",
     Retain: "policies bound outside the operator stay bound",
-    Delete: "the connection's deleteServiceAccount call deletes it, with its keys",
+    Delete: canDelete
+      ? "the connection's deleteServiceAccount call deletes it, with its keys"
+      : `the deletion of ${nameOf(account)} waits: the connection names no deleteServiceAccount call; set another deletionPolicy`,
   } as const;
-  const canDelete =
-    connectionOf(account, world)?.spec.extraCalls?.deleteServiceAccount !== undefined;
   return {
     kind: "Account",
     namespace: metadata.namespace,

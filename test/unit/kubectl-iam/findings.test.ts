@@ -79,6 +79,18 @@ test("keys that expire are renewed by themselves if the operator says so, unless
   ]);
 });
 
+test.each([
+  ["before the renewal", "NamespaceBudgetExceeded", 2, true, true],
+  ["after the renewal", "NamespaceBudgetExceeded", 0.5, true, false],
+  ["of no rotation that is requested", "NamespaceBudgetExceeded", 2, false, false],
+  ["that does not end by itself", "LifetimeNotGranted", 2, true, false],
+])("a key is renewed by itself after a limit %s: %s", (_, reason, days, rotationPending, yes) => {
+  const stop = { type: "IssuanceAllowed", status: "False", reason, observedGeneration: 1 };
+  const status = { current: current("a", 10), rotationPending, conditions: [stop] };
+  const [row] = expiringKeys([key("k", { ...status, renewalTime: inDays(days) })], 14 * DAY, now);
+  expect(row?.renewsByItself).toBe(yes);
+});
+
 describe("a key that expires, and whose next key is allowed", () => {
   const condition = (type: string, status: string, reason: string) => ({
     type,
@@ -306,6 +318,29 @@ test.each([
   },
 );
 
+test.each([
+  [{}, "the deletion of iamsa/sa waits: the connection names no deleteServiceAccount call"],
+  [{ deleteServiceAccount: {} }, "the connection's deleteServiceAccount call deletes it"],
+])("an account is deleted if the connection has a call for it: %j", (extraCalls, words) => {
+  const connectionRef = { kind: "ClusterConnection", name: "c" };
+  const world = {
+    ...{ connections: [], apiKeys: [], quotaExports: [], policyBindings: [] },
+    clusterConnections: [
+      { kind: "ClusterConnection", metadata: { name: "c" }, spec: { extraCalls } },
+    ],
+    serviceAccounts: [
+      {
+        kind: "ServiceAccount",
+        metadata: { name: "sa", namespace: "n" },
+        spec: { deletionPolicy: "Delete", connectionRef },
+        status: { saId: "sa-1" },
+      },
+    ],
+  };
+  const found = remnantsOf(world as unknown as World, "home", now);
+  expect(found.find(({ kind }) => kind === "Account")?.detail).toContain(words);
+});
+
 test("of an account that the console no longer has, neither account, keys nor policies stay", () => {
   const account = {
     kind: "ServiceAccount",
@@ -496,7 +531,7 @@ test("alerts that would fire are those of the page, with its times", () => {
       }),
     ],
   } as unknown as World;
-  const found = checkAlerts(world, now);
+  const found = checkAlerts(world, "n", now);
   expect(found).toHaveLength(12);
   const named = (alert: string) => found.find(({ found: text }) => text.includes(alert))?.found;
   expect(named("IAMObjectNotReady")).toMatch(/: iamsa\/x in n, iampb\/x in n$/);
@@ -518,7 +553,9 @@ test("alerts that would fire are those of the page, with its times", () => {
     quotaExports: [],
     apiKeys: [],
   };
-  expect(checkAlerts(empty, now)).toMatchObject([{ verdict: "ok" }]);
+  expect(checkAlerts(empty, "n", now)).toMatchObject([
+    { verdict: "ok", found: expect.stringContaining("in namespace n") },
+  ]);
 });
 
 test("findings are paragraphs with their remedies below", () => {
