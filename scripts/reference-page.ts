@@ -55,7 +55,7 @@ export function toReferenceIndex(kinds: readonly Kind[]): string {
         kind.description,
       ]),
     ),
-    "Texts, lists and maps have maximum sizes. If a field is not valid, the API server refuses the object and says why. What it cannot judge, such as whether a time zone exists, is reported as `Stalled` with reason `InvalidSpec`.",
+    "Texts, lists and maps have maximum sizes. If a field is not valid, the API server refuses the object and says why. What it cannot judge, such as whether a schedule ever comes, is reported as `Stalled` with reason `InvalidSpec`.",
     "## Status of every kind",
     ...tableOf(["Field", "Type", "Description"], commonStatusRows),
     "Fields that only the operator uses are left out; `kubectl explain` has them, with the word *Internal*.",

@@ -423,7 +423,7 @@ const status = z.object({
       expirationTime: timestamp.meta({ description: "The latest time at which it expires." }),
       late: z.boolean().optional().meta({
         description:
-          "True if the key appeared in the console after its attempt was closed, so that the expiry is an estimate.",
+          "True if the key was found in the console when its attempt was closed already, so that the expiry is an estimate.",
       }),
       ...keyAccount,
     }),

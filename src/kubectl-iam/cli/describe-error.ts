@@ -28,7 +28,7 @@ function sentenceOf(error: Error): string {
 function ofApiServer({ code, reason, message }: KubeError): string {
   switch (code) {
     case "Forbidden":
-      return `the API server refuses it (${message}); kubectl iam doctor shows the missing permissions`;
+      return `the API server refuses it (${message}); kubectl auth can-i --list shows what you may do`;
     case "Unauthenticated":
       return `the API server does not accept your credentials (${message})`;
     case "NotFound":

@@ -117,7 +117,7 @@ const ADVICE: Readonly<Record<AdviceKind, (only: Orphan | undefined) => string>>
   Unmanaged: () =>
     "Unmanaged: delete the key in the console unless something uses it. It leaves the list with the next read of the account. To expect such keys, set spec.unmanagedKeys: Expect of the ServiceAccount.",
   Unconfirmed: (only) =>
-    `Unconfirmed: the console listed the key, and no ApiKey names it now: it is being issued, was forgotten, or has been deleted with its ApiKey. If the next list shows it too, it is reported as unmanaged 30 seconds later. To read the list now: kubectl iam reconcile ${only === undefined ? "iamsa/NAME" : `${only.object} -n ${only.namespace}`}`,
+    `Unconfirmed: the console listed the key, and no ApiKey names it now: it is being issued, was forgotten, or has been deleted with its ApiKey. If the next list shows it too, it is reported as unmanaged or orphaned 30 seconds later. To read the list now: kubectl iam reconcile ${only === undefined ? "iamsa/NAME" : `${only.object} -n ${only.namespace}`}`,
   Expected: () =>
     "Expected: issued outside the operator, as spec.unmanagedKeys: Expect of the ServiceAccount allows.",
   Account: () =>

@@ -24,6 +24,7 @@ export function remnantsOf(world: World, home: string, now: Instant): readonly R
     ...objectsOf(world).flatMap(waitingObject),
     ...world.serviceAccounts.flatMap((account) => [
       accountRemnant(account, world),
+      ...orphanedRemnants(account),
       ...keyRemnants(account, world, now),
     ]),
     ...missingAccounts(world).flatMap((account) => keyRemnants(account, world, now)),
@@ -67,6 +68,16 @@ function accountRemnant(account: ServiceAccount, world: World): Remnant {
     stays: exists && !(policy === "Delete" && canDelete),
     detail: exists ? details[policy] : "the account does not exist in the console",
   };
+}
+
+function orphanedRemnants({ metadata, status }: ServiceAccount): readonly Remnant[] {
+  return (status?.orphanedAccounts ?? []).map(({ saId }) => ({
+    kind: "Account",
+    namespace: metadata.namespace,
+    what: `account ${saId}, orphaned`,
+    stays: true,
+    detail: "the operator never uses or deletes it",
+  }));
 }
 
 function deletionPolicyOf({ spec, status }: ServiceAccount): "Revoke" | "Retain" | "Delete" {

@@ -103,7 +103,9 @@ describe("a user with read permissions", () => {
     const before = await world.get("ApiKey", "ci-bot-key");
     const ended = await iam(`${command} --as viewer`);
     expect(ended).toMatchObject({ code: 3, output: "" });
-    expect(ended.notes).toMatch(/the API server refuses it .*doctor shows the missing permissions/);
+    expect(ended.notes).toMatch(
+      /the API server refuses it .*auth can-i --list shows what you may do/,
+    );
     expect((await world.get("ApiKey", "ci-bot-key")).metadata).toEqual(before.metadata);
   });
 

@@ -333,11 +333,12 @@ test.each([
         kind: "ServiceAccount",
         metadata: { name: "sa", namespace: "n" },
         spec: { deletionPolicy: "Delete", connectionRef },
-        status: { saId: "sa-1" },
+        status: { saId: "sa-1", orphanedAccounts: [{ saId: "sa-2" }] },
       },
     ],
   };
   const found = remnantsOf(world as unknown as World, "home", now);
+  expect(found.map(({ what }) => what)).toContain("account sa-2, orphaned");
   expect(found.find(({ kind }) => kind === "Account")?.detail).toContain(words);
 });
 

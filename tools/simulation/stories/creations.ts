@@ -290,6 +290,8 @@ export const creationStories: readonly Story[] = [
     await world.begin();
     await world.pass(22 * MINUTE);
     world.expect("with the creation, and later", world.calls("listServiceAccounts"), 2);
+    const told = world.events(ACCOUNT).join(" ");
+    world.expect("what is not known", told.includes("another account may have this name"));
     world.cease();
     await world.pass(20 * MINUTE);
     world.expect("a quarter of an hour later", world.calls("listServiceAccounts"), 3);

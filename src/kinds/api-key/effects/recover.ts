@@ -123,7 +123,7 @@ export const listLateKeys = keyEffect<{ readonly keys: readonly LateKey[] }>({
     for (const { keyId, attemptId } of keys)
       run.log.error({ namespace, name, keyId, attempt: attemptId }, "a key appeared late");
     const noteOn = ({ keyId, attemptId }: LateKey) =>
-      `Key ${keyId} appeared in the console after its attempt ${attemptId} was closed: the call took effect late or twice.`;
+      `Key ${keyId} is in the console, and its attempt ${attemptId} is closed: the call took effect late or twice, or the key was taken off the list before.`;
     const events = keys.map((key) => about(listed, "KeyOrphaned", "Recover", noteOn(key)));
     return { answer: listed, events };
   },

@@ -25,6 +25,7 @@ import { type Instant, parseInstant, toIso8601 } from "../../../util/time.ts";
 import { toError } from "../../../util/to-error.ts";
 import type { AccountLists } from "../account-lists.ts";
 import { fromConsole } from "../rules/account.ts";
+import { doubtAbout } from "../rules/creation.ts";
 import { desiredAccount, expectedAccount } from "../rules/desired-account.ts";
 import type {
   AccountEffects,
@@ -128,10 +129,10 @@ export function defineCreation(lists: AccountLists) {
         return { answer: { error: toError(error) } };
       }
     },
-    planned: (account, _, { clock }) => {
+    planned: (account, { listing }, { clock }) => {
       const { name, projectId } = account;
       const saId = inventedId(name);
-      const message = `Creates service account ${name} in project ${projectId}.`;
+      const message = `Creates service account ${name} in project ${projectId}.${doubtAbout(listing)}`;
       return {
         answer: {
           account: { ...account, saId, tpn: inventedTpn(saId), status: "active" },

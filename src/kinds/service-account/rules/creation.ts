@@ -14,7 +14,7 @@ import { type FoundAccount, nameAll, ownAccount, RECHECK_MS } from "./attempt.ts
 import { desiredAccount } from "./desired-account.ts";
 import { tooManyCreated } from "./preconditions.ts";
 import { findExisting } from "./recovery.ts";
-import type { AccountSnapshot, Listed, WithAttempt } from "./snapshot.ts";
+import type { AccountListing, AccountSnapshot, Listed, WithAttempt } from "./snapshot.ts";
 
 type CreationDecision =
   | FoundAccount
@@ -46,6 +46,13 @@ export function decideCreation(snapshot: Listed): CreationDecision {
     case "Nothing":
       return tooManyCreated(snapshot, accounts) ?? { kind: "Create" };
   }
+}
+
+/** What is not known about the name of a new account. */
+export function doubtAbout(listing: AccountListing | undefined): string {
+  return listing?.ok === false
+    ? " The console's list of accounts cannot be read whole, so another account may have this name."
+    : "";
 }
 
 /** The account that the attempt creates. */

@@ -16,6 +16,7 @@ import { type Instant, SECOND } from "../../../util/time.ts";
 import { accessConditions } from "./access.ts";
 import { auditKeys } from "./audit.ts";
 import { auditConditions, auditEvents } from "./audit-report.ts";
+import { doubtAbout } from "./creation.ts";
 import { inUse } from "./deletion.ts";
 import { consoleURLOf } from "./desired-account.ts";
 import { explainAttempts } from "./issue-attempts.ts";
@@ -234,9 +235,10 @@ function soonest(...delays: readonly (number | undefined)[]): number | undefined
 
 const verbs = { Created: "Create", Imported: "Import", Recovered: "Recover" } as const;
 
-function eventsOf({ became, object, account }: AccountSnapshot) {
+function eventsOf({ became, object, account, listing }: AccountSnapshot) {
   if (became === undefined || account === undefined) return [];
-  return [{ object, event: toEvent(became, verbs[became], noteOn(became, account)) }];
+  const note = `${noteOn(became, account)}${became === "Created" ? doubtAbout(listing) : ""}`;
+  return [{ object, event: toEvent(became, verbs[became], note) }];
 }
 
 function noteOn(became: AccountOrigin, { saId, tpn }: KnownAccount): string {
