@@ -8,7 +8,7 @@ import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { reconciling } from "../../../reconciler/rules/waiting.ts";
 import { MINUTE, toIso8601 } from "../../../util/time.ts";
 import type { KeyAccount } from "../secret/pair.ts";
-import { welcomeTime } from "./schedule.ts";
+import { nextWindow, welcomeTime } from "./schedule.ts";
 import type { ApiKeySnapshot, ReadyAccount } from "./snapshot.ts";
 import type { KeyStatus } from "./status.ts";
 import type { UnusableAccount } from "./unusable-account.ts";
@@ -73,7 +73,12 @@ export function reportMove(snapshot: ApiKeySnapshot, at: ClockReading): Waiting 
   const { spec, status } = snapshot;
   if (status.current === undefined || !isMoving(snapshot)) return undefined;
   const opensAt = welcomeTime(status.current, spec.rotation, at.now);
-  const message = `A key of ServiceAccount ${spec.serviceAccountRef.name} replaces the key in use when the next rotation window opens, at ${toIso8601(opensAt)}, or when you set the annotation iam-operator.io/rotate-requested-at.`;
+  const time = toIso8601(opensAt);
+  const when =
+    nextWindow(spec.rotation, at.now) === opensAt
+      ? `when the next rotation window opens, at ${time},`
+      : `at ${time}, before which no rotation window opens,`;
+  const message = `A key of ServiceAccount ${spec.serviceAccountRef.name} replaces the key in use ${when} or when you set the annotation iam-operator.io/rotate-requested-at.`;
   return reconciling("WaitingForWindow", message, Math.max(opensAt - at.now, MINUTE));
 }
 

@@ -13,6 +13,7 @@ import {
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import type { KindCondition } from "../../../reconciler/rules/report.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
+import { isMoving } from "./accounts.ts";
 import { blocks, limits, SECRET_IMMUTABLE, secretIsImmutable } from "./blocks.ts";
 import { isUnstaged } from "./delivery.ts";
 import { rotations } from "./needs.ts";
@@ -43,11 +44,10 @@ export function issuanceAllowed(
   return { type, status: "True", ...(window ?? { reason: "Allowed", message }) };
 }
 
-/** Says when the key is renewed while no window is open. Absent if the renewal is overdue. */
-function outsideWindows(
-  { self, spec, status }: ApiKeySnapshot,
-  { now }: ClockReading,
-): KeyNeed | undefined {
+/** Says when the key is renewed while no window is open. Absent if it is replaced earlier, or the renewal is overdue. */
+function outsideWindows(snapshot: ApiKeySnapshot, { now }: ClockReading): KeyNeed | undefined {
+  if (isMoving(snapshot)) return undefined;
+  const { self, spec, status } = snapshot;
   const { rotation } = spec;
   const due = status.current && renewalTime(status.current, rotation, self.uid, now);
   if (rotation.windows.length === 0 || due === undefined || due <= now) return undefined;

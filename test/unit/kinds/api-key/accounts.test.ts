@@ -5,6 +5,7 @@ import { accountOfPair } from "../../../../src/kinds/api-key/effects/define.ts";
 import { issueKey, recordIntent } from "../../../../src/kinds/api-key/effects/issue.ts";
 import { endKey } from "../../../../src/kinds/api-key/effects/retire.ts";
 import { isMoving, withKnownAccounts } from "../../../../src/kinds/api-key/rules/accounts.ts";
+import { issuanceAllowed } from "../../../../src/kinds/api-key/rules/forecast.ts";
 import { readinessOf } from "../../../../src/kinds/api-key/rules/readiness.ts";
 import type { ApiKeySnapshot, ReadyAccount } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { withDeliveredKey, withLateKeys } from "../../../../src/kinds/api-key/rules/transitions.ts";
@@ -103,7 +104,18 @@ describe("a change of account", () => {
     const windows = [{ schedule: "0 3 1 7 *", duration: "1h" }];
     const spec = keySpec({ ...moved, rotation: { windows } });
     const world = moving({ spec });
-    expect(step(world)).toMatchObject({ kind: "Waiting", reason: "WaitingForWindow" });
+    expect(step(world)).toMatchObject({
+      kind: "Waiting",
+      reason: "WaitingForWindow",
+      message: expect.stringContaining(", before which no rotation window opens, or when "),
+    });
+    const tomorrow = [{ schedule: "0 3 * * *", duration: "1h" }];
+    const soon = moving({ spec: keySpec({ ...moved, rotation: { windows: tomorrow } }) });
+    expect(step(soon)).toMatchObject({
+      message: expect.stringMatching(/when the next rotation window opens, at \S+T03:00:00Z, or /),
+    });
+    const rest = { kind: "Settled" } as const;
+    expect(issuanceAllowed(world, rest, at())).toMatchObject({ reason: "Allowed" });
     const requested = moving({ spec, self: { ...world.self, rotateToken: "now" } });
     expect(step(requested)).toEqual({ kind: "Precheck" });
     const safety = {
