@@ -10,7 +10,7 @@ import { toMicroTime } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
-import { accountText, boundOf } from "../cluster/bound-policies.ts";
+import { accountText, boundOf, isGone } from "../cluster/bound-policies.ts";
 import { causeOfDelay } from "../cluster/chain.ts";
 import { changeOf, isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
@@ -73,9 +73,11 @@ async function missingOf(
   before: AnyObject,
   token: string,
 ): Promise<Missing | undefined> {
+  const unseen = unobserved(account, before);
+  // The PolicyBindings of such an account wait for it, whatever is requested.
+  if (isGone(account)) return unseen;
   const { policyBindings } = await readRemaining(cluster, account.metadata.name);
   const left = policyBindings.filter((binding) => !isSettled(binding, account, token));
-  const unseen = unobserved(account, before);
   if (left.length === 0 && unseen === undefined) return undefined;
   const cause = await causeOfDelay(cluster, account as AnyObject, unseen);
   const names = left.map((binding) => nameOf(binding)).join(", ");
@@ -121,5 +123,5 @@ async function report(
     const what = left.length === 0 ? "" : ` ${left.join(", ")} ${stays} unbound:`;
     io.note(`${nameOf(binding)}:${what} ${reason}: ${message}`);
   }
-  return held.length === 0 ? exitCode.ok : exitCode.found;
+  return held.length === 0 && !isGone(account) ? exitCode.ok : exitCode.found;
 }
