@@ -45,3 +45,10 @@ export class KubeError extends Error {
 export function isKubeError(error: unknown, code?: KubeErrorCode): error is KubeError {
   return error instanceof KubeError && (code === undefined || error.code === code);
 }
+
+const REFUSALS: ReadonlySet<KubeErrorCode> = new Set(["Forbidden", "Invalid", "BadRequest"]);
+
+/** Whether the API server has answered that it does not accept the object: no repetition of the request helps. */
+export function isRefusedWrite(error: unknown): error is KubeError {
+  return isKubeError(error) && REFUSALS.has(error.code);
+}

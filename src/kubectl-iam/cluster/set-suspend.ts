@@ -3,9 +3,10 @@ import type { ApiKey } from "../../api/api-key.ts";
 import { isConnectionKind } from "../../api/fields.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
+import type { Options } from "../cli/options.ts";
 import { printReadiness } from "../view/readiness.ts";
 import { changeOf, isToWait, makeChanges } from "./change.ts";
-import { type Cluster, openCluster } from "./cluster.ts";
+import { type Cluster, openCluster, scopeOf } from "./cluster.ts";
 import { type AnyObject, kindNames, nameOf, typeOf } from "./kinds.ts";
 import { listed } from "./listed.ts";
 import { unlessForbidden } from "./read.ts";
@@ -30,10 +31,10 @@ export async function setSuspend(invocation: Invocation, suspend: boolean): Prom
     .filter((object) => !unchanged.includes(object))
     .map((object) => changeOf(object, { spec: { suspend } }, done));
   const changed = [...(await makeChanges(invocation, cluster, changes)), ...unchanged];
+  const isOfAccounts = suspend && changed.some(({ kind }) => kind === "ServiceAccount");
+  const apiKeys = isOfAccounts ? await rotatedKeys(cluster, objects, options) : [];
   for (const object of changed) {
-    const warning = suspend
-      ? await suspendWarning(cluster, object, objects)
-      : resumeWarning(object);
+    const warning = suspend ? suspendWarning(object, apiKeys) : resumeWarning(object);
     if (warning !== undefined) io.note(warning);
   }
   if (!isToWait(options)) return exitCode.ok;
@@ -57,39 +58,39 @@ function resumedMissing(
   return object.kind === "ApiKey" ? rotationMissing(cluster, object as ApiKey) : undefined;
 }
 
-/** What goes on although the object is suspended. `suspended`: the objects that this command suspends. */
-async function suspendWarning(
-  cluster: Cluster,
-  object: AnyObject,
-  suspended: readonly AnyObject[],
-): Promise<string | undefined> {
-  const name = nameOf(object);
-  if (isConnectionKind(object.kind))
+/** What goes on although the object is suspended. `apiKeys`: those that are not suspended, unless they are not known. */
+function suspendWarning(
+  { kind, metadata }: AnyObject,
+  apiKeys: readonly ApiKey[] | undefined,
+): string | undefined {
+  const name = nameOf({ kind, metadata });
+  if (isConnectionKind(kind))
     return `While ${name} is suspended, revoke-access does not unbind anything.`;
-  if (object.kind !== "ServiceAccount") return undefined;
-  const keys = await rotatedKeysOf(cluster, object, suspended);
+  if (kind !== "ServiceAccount") return undefined;
   const goesOn = `Keys of ${name} are still issued and rotated`;
-  if (keys === undefined) return `${goesOn} for ApiKeys that are not suspended.`;
-  return keys.length === 0
+  if (apiKeys === undefined) return `${goesOn} for ApiKeys that are not suspended.`;
+  const own = apiKeys.filter(
+    (key) =>
+      key.metadata.namespace === metadata.namespace &&
+      key.spec.serviceAccountRef.name === metadata.name,
+  );
+  return own.length === 0
     ? undefined
-    : `${goesOn}, because these ApiKeys are not suspended: ${listed(keys.map(nameOf))}.`;
+    : `${goesOn}, because these ApiKeys are not suspended: ${listed(own.map(nameOf))}.`;
 }
 
-/** The ApiKeys of the account that are not suspended; `undefined` if they cannot be listed. */
-async function rotatedKeysOf(
-  { kube }: Cluster,
-  { metadata }: AnyObject,
+/** The ApiKeys that stay unsuspended by this command; `undefined` if they cannot be listed. */
+async function rotatedKeys(
+  cluster: Cluster,
   suspended: readonly AnyObject[],
+  options: Options,
 ): Promise<readonly ApiKey[] | undefined> {
-  const { name, namespace } = metadata;
-  const keys = await unlessForbidden(kube.list(typeOf("ApiKey"), { namespace }));
+  const namespace = scopeOf(cluster, options);
+  const keys = await unlessForbidden(cluster.kube.list(typeOf("ApiKey"), { namespace }));
   const uids = new Set(suspended.map((each) => each.metadata.uid));
   return keys?.filter(
-    (key) =>
-      key.spec.serviceAccountRef.name === name &&
-      key.spec.suspend !== true &&
-      key.metadata.deletionTimestamp === undefined &&
-      !uids.has(key.metadata.uid),
+    ({ metadata, spec }) =>
+      spec.suspend !== true && metadata.deletionTimestamp === undefined && !uids.has(metadata.uid),
   );
 }
 

@@ -211,7 +211,7 @@ export function unauditedAccounts(
   });
 }
 
-/** A new key in the Secret NAME-next of a stalled ApiKey. */
+/** A new key of a stalled ApiKey, or of one whose Secret NAME-next the API server refuses. */
 function undeliverable({ metadata, status }: ApiKey): readonly Orphan[] {
   const { pending, attempt, conditions } = status ?? {};
   const isRejected = findCondition(conditions, ISSUANCE_ALLOWED)?.reason === SECRET_REJECTED;

@@ -1,6 +1,6 @@
 /** Dry runs of the writes that deliver a new pair. */
 import { SECRET_LENGTH } from "../../../console/model.ts";
-import { isKubeError, type KubeErrorCode } from "../../../kube/errors.ts";
+import { isKubeError, isRefusedWrite } from "../../../kube/errors.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import type { DryRun } from "../../../reconciler/run-context.ts";
 import { settleAll } from "../../../reconciler/settle-all.ts";
@@ -123,9 +123,7 @@ function compare(answered: Secret, wanted: Secret, owner: SecretOwner): Trial {
   return { notKept };
 }
 
-const REFUSALS: ReadonlySet<KubeErrorCode> = new Set(["Forbidden", "Invalid", "BadRequest"]);
-
 function refused(error: unknown): Trial {
-  if (isKubeError(error) && REFUSALS.has(error.code)) return { refusal: error };
+  if (isRefusedWrite(error)) return { refusal: error };
   throw error;
 }

@@ -1,7 +1,7 @@
 /** Whether the next key can be issued, by the rules that issue it, and what the condition says about that. Pure. */
 import { findCondition } from "../../../api/conditions.ts";
 import { ISSUANCE_ALLOWED, OUTSIDE_WINDOWS, SECRET_REJECTED } from "../../../api/issuance.ts";
-import { isKubeError, type KubeErrorCode } from "../../../kube/errors.ts";
+import { isRefusedWrite } from "../../../kube/errors.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { ended } from "../../../reconciler/rules/failure.ts";
 import {
@@ -20,6 +20,7 @@ import { rotations } from "./needs.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import { nextWindow, renewalTime } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
+import { isRejected } from "./verification.ts";
 
 /** The need that the forecast is about. */
 const NEXT_KEY: KeyNeed = { reason: "RotationDue", message: "The key is to be renewed." };
@@ -113,14 +114,12 @@ function pairIsNotStored(
 ): KeyNeed | undefined {
   const { held } = snapshot;
   if (held === undefined || !isUnstaged(snapshot)) return undefined;
-  if (!isKubeError(error) || !REFUSALS.has(error.code)) return undefined;
+  if (!isRefusedWrite(error)) return undefined;
   return {
     reason: SECRET_REJECTED,
     message: `Key ${held.pair.keyId} is issued, and its pair is stored nowhere yet: ${ended(readiness.message)} The operator keeps the pair in its memory and tries again; if the process ends first, the key is listed as orphaned.`,
   };
 }
-
-const REFUSALS: ReadonlySet<KubeErrorCode> = new Set(["Forbidden", "Invalid", "BadRequest"]);
 
 /** The limits as they are when the next key is due, unless other keys are issued for the namespace first. */
 function limitWhenDue(snapshot: ApiKeySnapshot, at: ClockReading): KeyNeed | undefined {
@@ -144,10 +143,6 @@ function dueTime(snapshot: ApiKeySnapshot, { now }: ClockReading): Instant | und
 }
 
 const REPLACED_SOON_MS = 3 * MINUTE;
-
-function isRejected({ rejection, status }: ApiKeySnapshot): boolean {
-  return rejection !== undefined && rejection.keyId === status.current?.keyId;
-}
 
 const SUSPENDED: KeyNeed = {
   reason: "Suspended",

@@ -184,11 +184,18 @@ export function isCheckRequested({ object: { metadata, status } }: ApiKeySnapsho
 /** How the console has shown that the key in use does not work: always by rejecting it, and maybe in its list. */
 export type ShownEnd = "Unlisted" | "Inactive" | "Rejected";
 
-/** `undefined` if the console has not rejected the key in use since it last accepted it. */
+/** Whether the console has rejected the key in use since it last accepted it. */
+export function isRejected({
+  rejection,
+  status,
+}: Pick<ApiKeySnapshot, "rejection" | "status">): boolean {
+  return rejection !== undefined && rejection.keyId === status.current?.keyId;
+}
+
+/** `undefined` if the key in use is not rejected. */
 export function shownEnd(snapshot: ApiKeySnapshot): ShownEnd | undefined {
-  const { rejection, status } = snapshot;
-  const { keyId } = status.current ?? {};
-  if (keyId === undefined || rejection?.keyId !== keyId) return undefined;
+  const { keyId } = snapshot.status.current ?? {};
+  if (keyId === undefined || !isRejected(snapshot)) return undefined;
   if (isListedInactive(accountInUse(snapshot), keyId)) return "Inactive";
   return isNotLive(snapshot) ? "Unlisted" : "Rejected";
 }
