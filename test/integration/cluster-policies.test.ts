@@ -1,49 +1,8 @@
 /** Admission policies of the cluster that refuse Secrets, on a real API server. */
 import { expect, test } from "vitest";
-import type { KubeObject, ResourceType } from "../../src/kube/resource.ts";
+import { requireOfSecrets } from "../real-world/cluster-policy.ts";
 import { inWorld } from "../real-world/in-world.ts";
 import type { World } from "../real-world/world.ts";
-
-const GROUP = "admissionregistration.k8s.io";
-const policyType = clusterType("ValidatingAdmissionPolicy", "validatingadmissionpolicies");
-const bindingType = clusterType(
-  "ValidatingAdmissionPolicyBinding",
-  "validatingadmissionpolicybindings",
-);
-
-function clusterType(kind: string, plural: string): ResourceType<KubeObject & { spec: object }> {
-  return { group: GROUP, version: "v1", plural, kind, namespaced: false };
-}
-
-/** Requires this of all Secrets of the namespace from now on; answers how to end that. */
-async function require(
-  { kube, namespace }: World,
-  expression: string,
-): Promise<() => Promise<void>> {
-  const metadata = { name: `${namespace}-${expression.length}` };
-  const apiVersion = `${GROUP}/v1`;
-  const rule = { apiGroups: [""], apiVersions: ["v1"], resources: ["secrets"] };
-  const matchConstraints = {
-    resourceRules: [{ ...rule, operations: ["CREATE", "UPDATE"] }],
-    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
-  };
-  await kube.create(policyType, {
-    apiVersion,
-    kind: policyType.kind,
-    metadata,
-    spec: { failurePolicy: "Fail", matchConstraints, validations: [{ expression }] },
-  });
-  await kube.create(bindingType, {
-    apiVersion,
-    kind: bindingType.kind,
-    metadata,
-    spec: { policyName: metadata.name, validationActions: ["Deny"] },
-  });
-  return async () => {
-    await kube.delete(bindingType, { namespace: "", ...metadata }, {});
-    await kube.delete(policyType, { namespace: "", ...metadata }, {});
-  };
-}
 
 /** Reconciles the ApiKey until its forecast is this: a policy takes a while to be in force, and to end. */
 async function foresees(world: World, status: "True" | "False", reason: string): Promise<void> {
@@ -66,7 +25,7 @@ test(
     await world.ready("ApiKey", "key");
     const { keyId } = await world.entries("key");
 
-    const endOfLabels = await require(world, "has(object.metadata.labels.team)");
+    const endOfLabels = await requireOfSecrets(world, "has(object.metadata.labels.team)");
     await foresees(world, "False", "SecretRejected");
     await world.rotate("key", "refused");
     await world.condition("ApiKey", "key", "Ready", "True", "Invalid");
@@ -78,7 +37,7 @@ test(
     expect([issued(), await world.holdsLivePair("key")]).toEqual([2, true]);
     await endOfLabels();
 
-    const endOfFreeze = await require(world, "object.metadata.name != 'key'");
+    const endOfFreeze = await requireOfSecrets(world, "object.metadata.name != 'key'");
     await foresees(world, "False", "SecretRejected");
     await endOfFreeze();
     await foresees(world, "True", "Allowed");

@@ -29,6 +29,7 @@ import type { NamespaceIssues, NamespaceUsage } from "./namespace-issues.ts";
 import { type KnownOfKey, listedSecrets, readSecret, secretKeyOf } from "./read-secret.ts";
 import { accountOf, isOfSpec, withKnownAccounts } from "./rules/accounts.ts";
 import { withCorrectedTimes } from "./rules/corrected-times.ts";
+import { withReported } from "./rules/reported-refusal.ts";
 import { withoutReserved } from "./rules/reserved-metadata.ts";
 import {
   type ApiKeyIdentity,
@@ -106,7 +107,8 @@ export async function observe(
     secretsAreWatched: run.caches.secrets.isWatched,
   };
   if (error !== undefined) throw new PartialFailure(snapshot, error);
-  return snapshot;
+  const isNew = run.isPlan && run.state === undefined;
+  return isNew ? withReported(snapshot, readTime(run.clock).now) : snapshot;
 }
 
 /** What the status says of them is all that is known. */

@@ -3,7 +3,7 @@ export const exitCode = {
   ok: 0,
   /** The command succeeded and found something: an object that is not ready, a difference, a key without an owner. */
   found: 1,
-  /** The command line is invalid; nothing was changed. */
+  /** The command line is invalid or lacks a decision; nothing is done but reads. */
   usage: 2,
   /** The command failed, was declined, or timed out. */
   failed: 3,

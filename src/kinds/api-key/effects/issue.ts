@@ -50,7 +50,7 @@ export const precheck = keyEffect<void>({
       lookUpAccount(run.console(session), saId, run.signal),
       tryWrites(snapshot, run),
     ]);
-    const { pending, refusal, notKept } = trial;
+    const { pending, ...shown } = trial;
     if (pending !== undefined) return { answer: { ...before, pending } };
     // The ServiceAccount may not have noticed yet.
     if (detail === undefined)
@@ -58,7 +58,7 @@ export const precheck = keyEffect<void>({
     const { status } = detail;
     if (status !== undefined && status !== "active")
       return { answer: { ...before, account: inactiveAccount(saId, status, MINUTE) } };
-    const found = { knownKeyIds: detail.keyIds, refusal, notKept };
+    const found = { knownKeyIds: detail.keyIds, ...shown };
     const known = { rehearsal: rehearsed(snapshot, trial, run.clock.monotonic()) };
     return { answer: { ...before, ...known, precheck: found }, remember: remembering(known) };
   },

@@ -8,6 +8,7 @@ import { type Secret, secretType } from "../../../resources/resource-types.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import { readSecret } from "../read-secret.ts";
 import { postponed, rehearsed } from "../rules/rehearsal.ts";
+import { reportedTrial } from "../rules/reported-refusal.ts";
 import { expiryOf } from "../rules/schedule.ts";
 import type {
   ApiKeyReading,
@@ -51,7 +52,7 @@ export const rehearse = keyEffect<void>({
  */
 export async function tryWrites(snapshot: ApiKeySnapshot, run: ApiKeyReading): Promise<Trial> {
   // The user of a plan may not have permission to write Secrets.
-  if (run.dryRun === undefined) return {};
+  if (run.dryRun === undefined) return reportedTrial(snapshot);
   const { self, spec, status, target } = snapshot;
   const pair = samplePair(snapshot, run);
   if (status.current === undefined && !("secret" in target)) {

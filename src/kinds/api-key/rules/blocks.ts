@@ -155,6 +155,11 @@ export function pairIsNotKept(unkept: UnkeptSecret): Waiting {
   return blocked("Stalled", why, CLAIM_CHECK_MS);
 }
 
+/** A plan tries no write itself. */
+export function writeWasRefused(reported: KeyNeed): Waiting {
+  return blocked("Stalled", reported);
+}
+
 export function describeUnkept({ name, what }: UnkeptSecret): string {
   return `In a dry run, the API server stores Secret ${name} with a different ${what} than the operator writes, so a new key could not be delivered, and none is issued: probably an admission policy or webhook of the cluster changes it. Exempt the operator's Secrets from the policy.`;
 }

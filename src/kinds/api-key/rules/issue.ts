@@ -4,7 +4,7 @@ import { firstFinding, type Waiting } from "../../../reconciler/rules/outcome.ts
 import type { IssuedPair } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
-import { blocks, pairIsNotKept } from "./blocks.ts";
+import { blocks, pairIsNotKept, writeWasRefused } from "./blocks.ts";
 import { needs } from "./needs.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
 
@@ -27,8 +27,12 @@ export function waitForIssue(
 ): Waiting | undefined {
   const need = needOf(snapshot, at, timing);
   if (need === undefined) return undefined;
-  const { notKept } = snapshot.precheck ?? {};
-  return firstFinding(blocks, snapshot, at, need) ?? (notKept && pairIsNotKept(notKept));
+  const { notKept, reported } = snapshot.precheck ?? {};
+  return (
+    firstFinding(blocks, snapshot, at, need) ??
+    (notKept && pairIsNotKept(notKept)) ??
+    (reported && writeWasRefused(reported))
+  );
 }
 
 /** An open attempt is the only trace of its key: it must never be overwritten (S6). */

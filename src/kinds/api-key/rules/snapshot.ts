@@ -141,6 +141,8 @@ export interface Trial {
   /** Why the API server does not accept a write. */
   readonly refusal?: KubeError | undefined;
   readonly notKept?: UnkeptSecret | undefined;
+  /** Why none would do, as the object reports it: a plan tries no write. */
+  readonly reported?: KeyNeed | undefined;
 }
 
 export interface ApiKeyIdentity extends SecretOwner {
@@ -230,7 +232,7 @@ interface LearnedInRun {
 }
 
 /** What precedes an issue: the account's list of keys just before it, and what stops its writes. */
-export interface Precheck extends Pick<Trial, "refusal" | "notKept"> {
+export interface Precheck extends Omit<Trial, "pending"> {
   readonly knownKeyIds: readonly string[] | undefined;
 }
 

@@ -1,0 +1,37 @@
+/** What the API server refuses or changes as an ApiKey reports it, for a process that does not remember it. Pure. */
+
+import { type Condition, findCondition } from "../../../api/conditions.ts";
+import { ISSUANCE_ALLOWED, SECRET_REJECTED } from "../../../api/issuance.ts";
+import type { Instant } from "../../../util/time.ts";
+import { SECRET_NOT_KEPT } from "./not-kept.ts";
+import { contentId, renderingOf } from "./rendering.ts";
+import type { ApiKeySnapshot, Trial } from "./snapshot.ts";
+import { isCheckRequested } from "./verification.ts";
+
+/** The write of the Secret is not planned again, unless the spec or a request is newer than the report. */
+export function withReported(snapshot: ApiKeySnapshot, now: Instant): ApiKeySnapshot {
+  const { target } = snapshot;
+  const rendering = renderingOf(snapshot, now);
+  if (rendering === undefined || target.kind !== "Ours") return snapshot;
+  if (reportOf(snapshot, "Ready")?.reason !== SECRET_NOT_KEPT) return snapshot;
+  const { resourceVersion } = target;
+  const sent = contentId(rendering.wanted);
+  return { ...snapshot, notKept: { resourceVersion, sent, what: "content" } };
+}
+
+/** Why no key can be delivered, unless the spec or a request is newer than the report. */
+export function reportedTrial(snapshot: ApiKeySnapshot): Trial {
+  const forecast = reportOf(snapshot, ISSUANCE_ALLOWED);
+  return forecast !== undefined && SHOWN_BY_TRIALS.has(forecast.reason)
+    ? { reported: { reason: forecast.reason, message: forecast.message } }
+    : {};
+}
+
+const SHOWN_BY_TRIALS: ReadonlySet<string> = new Set([SECRET_REJECTED, SECRET_NOT_KEPT]);
+
+function reportOf(snapshot: ApiKeySnapshot, type: string): Condition | undefined {
+  const { metadata, status } = snapshot.object;
+  const condition = findCondition(status?.conditions, type);
+  const isOfSpec = condition?.observedGeneration === metadata.generation;
+  return isOfSpec && !isCheckRequested(snapshot) ? condition : undefined;
+}

@@ -1,0 +1,57 @@
+/** `diff` of an ApiKey whose Secret the API server refuses or changes: the operator does not repeat the write. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { labelSecrets, requireOfSecrets } from "../../real-world/cluster-policy.ts";
+import { type Differ, differ, object } from "./support/diff.ts";
+import { openScene, type Scene } from "./support/scene.ts";
+
+let scene: Scene;
+let files: Differ;
+beforeAll(async () => {
+  scene = await openScene();
+  files = differ(scene);
+});
+afterAll(() => scene.close());
+
+const ref = { serviceAccountRef: { name: "ci-bot" } };
+
+/** Puts a policy in force, and applies ApiKeys until one reports it: a policy takes a while to be in force. */
+async function applyUntil(name: string, spec: object, reason: string): Promise<object> {
+  const { world } = scene;
+  for (let round = 0; ; round++) {
+    const given = object("ApiKey", `${name}-${round}`, { ...ref, ...spec });
+    await files.apply([given]);
+    const conditions = async () =>
+      (await world.get("ApiKey", `${name}-${round}`)).status?.conditions ?? [];
+    await world.until("a report", async () =>
+      (await conditions()).some(({ type, reason: told }) => type === "Ready" && told !== "Pending"),
+    );
+    if ((await conditions()).some((condition) => condition.reason === reason)) return given;
+  }
+}
+
+test("a key whose Secret is refused is not forecast before its spec changes", async () => {
+  const end = await requireOfSecrets(scene.world, "!has(object.metadata.labels.refused)");
+  const given = await applyUntil(
+    "refused",
+    { secret: { labels: { refused: "" } } },
+    "SecretRejected",
+  );
+  const ended = await files.diff([given]);
+  expect(ended.output).toBe("");
+  expect(ended.notes).toContain(
+    "would not be ready and would report SecretRejected: In a dry run, the API server rejects",
+  );
+  expect(ended.code).toBe(1);
+  const changed = { ...given, spec: { ...ref } };
+  expect((await files.diff([changed])).output).toContain("issueKey");
+  await end();
+});
+
+test("a Secret that a policy changes is not forecast to be written", async () => {
+  const end = await labelSecrets(scene.world, "team", "theirs");
+  if (end === undefined) return;
+  const given = await applyUntil("kept", { secret: { labels: { team: "ours" } } }, "SecretNotKept");
+  const ended = await files.diff([given]);
+  expect(ended).toMatchObject({ code: 0, output: "" });
+  await end();
+});
