@@ -1,5 +1,6 @@
 /** Whether a suite notices a mutant. What that takes is started when the first mutant needs it. */
 import { toError } from "../../src/util/to-error.ts";
+import { compile } from "./compile.ts";
 import { Copy } from "./copy.ts";
 import type { Generated } from "./generated.ts";
 import type { Suite } from "./matrix.ts";
@@ -48,7 +49,10 @@ export class Judge implements AsyncDisposable {
     if (suite === "simulation")
       return this.#copy.with(mutated, () => simulate(this.#copy.root, areaOf(mutant), known));
     const trials = await this.#startTrials();
-    return trials.judge(mutant, mutated, suite, known);
+    const verdict = await trials.judge(mutant, mutated, suite, known);
+    if (verdict.kind !== "Missed" || !("mutated" in mutant)) return verdict;
+    const compiled = await this.#copy.with(mutated, async () => compile(this.#copy.root));
+    return compiled.kind === "Missed" ? trials.judge(mutant, mutated, "stories") : compiled;
   }
 
   async #passes(suite: Suite, test: string): Promise<boolean> {

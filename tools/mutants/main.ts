@@ -4,8 +4,9 @@
  * With `--suite` each of the suites has to notice it, otherwise one of them. `--record` writes `matrix.tsv` after each
  * mutant, and `--not-run` leaves out what it has a result for: an interrupted run goes on.
  *
- * `--generate PATTERN` tries bugs that are made by rule in the files that fit the pattern, in the unit tests unless `--suite` says
- * otherwise. Nothing is recorded. Read the missed ones: some show what the tests lack, others do not matter.
+ * `--generate PATTERN` tries bugs that are made by rule in the files that fit the pattern: in the unit tests, then by the
+ * compiler, then in the stories of the simulation. Nothing is recorded. Read the missed ones: some show what the tests
+ * lack, others do not matter.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

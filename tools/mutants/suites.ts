@@ -2,12 +2,13 @@
 import type { Suite } from "./matrix.ts";
 import { areaOf, CHART_AREA, type Named } from "./mutants.ts";
 
-export type VitestSuite = Exclude<Suite, "simulation">;
+export type VitestSuite = Exclude<Suite, "simulation"> | "stories";
 
 /** The vitest project of each suite. */
 export const PROJECTS: Readonly<Record<VitestSuite, string>> = {
   unit: "unit",
   chart: "chart",
+  stories: "simulation",
 };
 
 const own = (kind: string) => [
@@ -70,8 +71,11 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Groups of test files, to run one after the other. */
-export function testsFor(mutant: Named): readonly (readonly string[])[] {
+export function testsFor(mutant: Named, suite: VitestSuite): readonly (readonly string[])[] {
+  if (suite === "stories") return [["tools/simulation/stories/"]];
   if (areaOf(mutant) === CHART_AREA) return CHART.map((name) => [`test/chart/${name}.test.ts`]);
+  // Most of its mutants are noticed by its own tests.
+  if (areaOf(mutant) === "api-key") return [own("api-key"), RECONCILING];
   return [TESTS[areaOf(mutant)] ?? RECONCILING];
 }
 

@@ -8,7 +8,7 @@ import { namePattern, PROJECTS, testsFor, type VitestSuite } from "./suites.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** A mutant may make a test run for ever, which is as good as failing. A file of the chart may take ten minutes. */
-const PATIENCE_MS = { unit: 180_000, chart: 900_000 };
+const PATIENCE_MS = { unit: 180_000, chart: 900_000, stories: 300_000 };
 const MISSED: Verdict = { kind: "Missed" };
 
 export class Trials implements AsyncDisposable {
@@ -50,7 +50,7 @@ export class Trials implements AsyncDisposable {
       yield this.#run([file], suite, name);
       yield this.#run([file], suite);
     }
-    for (const files of testsFor(mutant)) yield this.#run(files, suite);
+    for (const files of testsFor(mutant, suite)) yield this.#run(files, suite);
   }
 
   async #run(paths: readonly string[], suite: VitestSuite, name?: string): Promise<Verdict> {

@@ -127,8 +127,8 @@ describe("a change of account", () => {
   test("takes no permission from a workload whose key works", () => {
     const missingPermissions = "no policy is bound to it";
     expect(step(moving({ missingPermissions }))).toMatchObject({ reason: "PermissionsMissing" });
-    const refused = { keyId: "sak_1", since: 0 };
-    expect(step(moving({ missingPermissions, rejection: refused })).kind).not.toBe("Waiting");
+    const ended = { current: current(1, { expirationTime: NOW - 1 }) };
+    expect(step(moving({ missingPermissions, status: ended }))).toEqual({ kind: "Precheck" });
     const pending = staged({ ...pair(2), ...ofOther });
     const accepted = { pending, verdicts: checked("sak_2") };
     expect(step(moving({ missingPermissions, ...accepted }))).toMatchObject({
