@@ -26,8 +26,8 @@ export function outcomeOf({ object, keyIds }: Step, now: AnyObject | undefined):
   }
   if (object.kind !== "ApiKey") return NOTHING;
   const { current, pending } = (now as ApiKey).status ?? {};
-  const held = [current, pending].flatMap((key) => key?.keyId ?? []);
-  const added = held.filter((keyId) => !keyIds.includes(keyId));
+  const known = [current, pending].flatMap((key) => key?.keyId ?? []);
+  const added = known.filter((keyId) => !keyIds.includes(keyId));
   return {
     ...NOTHING,
     isReadyKey:

@@ -28,7 +28,7 @@ interface Facts {
   /** The Secrets of the backup. */
   readonly secrets: ReadonlyMap<string, FileObject>;
   /** The keys in the Secrets of the cluster. */
-  readonly held: ReadonlySet<string>;
+  readonly keyIdsInSecrets: ReadonlySet<string>;
   /** The ServiceAccounts of the cluster, as far as the user can list them. */
   readonly accounts: readonly ServiceAccount[];
   readonly leftOut: Set<string>;
@@ -49,10 +49,10 @@ export async function planRestore(
       .map((secret) => [keyText(keyOf(secret)), secret]),
   );
   const accounts = (await unlessForbidden(kube.list(typeOf("ServiceAccount")))) ?? [];
-  const held = new Set(
+  const keyIdsInSecrets = new Set(
     stored.flatMap((object) => object?.metadata.annotations?.[annotations.keyId] ?? []),
   );
-  const facts = { secrets, held, accounts, leftOut: new Set<string>() };
+  const facts = { secrets, keyIdsInSecrets, accounts, leftOut: new Set<string>() };
   const keyIds = await readAll(objects, (object) => keyIdsOf(cluster, object, secrets));
   return objects.map((object, index) => {
     const ids = keyIds[index] ?? [];
@@ -103,13 +103,13 @@ function judge(
 function judgeSecret(
   secret: FileObject,
   stored: KubeObject | undefined,
-  { secrets, held }: Facts,
+  { secrets, keyIdsInSecrets }: Facts,
 ): Verdict | undefined {
   const apiKey = secret.metadata.labels?.[labels.apiKey];
   if (apiKey === undefined) return undefined;
   // A pending pair may have been delivered since: the ApiKey's Secret then holds the other key of the backup.
   if (stored === undefined)
-    return held.has(keyIdIn(secret, apiKey) ?? "") ? { kind: "Exists" } : undefined;
+    return keyIdsInSecrets.has(keyIdIn(secret, apiKey) ?? "") ? { kind: "Exists" } : undefined;
   const { namespace } = secret.metadata;
   const own = [...secrets.values()].filter(({ metadata }) => metadata.namespace === namespace);
   const ids = own.flatMap((each) => keyIdIn(each, apiKey) ?? []);
@@ -126,12 +126,12 @@ function judgeAccount(
 ): Verdict | undefined {
   const saId = saIdOf(account);
   if (stored !== undefined) {
-    const held = saIdOf(stored);
-    if (held === saId) return undefined;
+    const present = saIdOf(stored);
+    if (present === saId) return undefined;
     return refuse(
-      held === undefined
+      present === undefined
         ? `exists without account ${saId}, which cannot be added: delete the object first`
-        : `has account ${held}, ${otherThan(saId)}`,
+        : `has account ${present}, ${otherThan(saId)}`,
     );
   }
   if (saId === undefined) return { kind: "LeaveOut", why: "the operator would create an account" };
@@ -146,9 +146,11 @@ function otherThan(saId: string | undefined): string {
 }
 
 function judgeKey(stored: ApiKey | undefined, keyIds: readonly string[]): Verdict | undefined {
-  const held = stored?.status?.current?.keyId;
-  if (held !== undefined && keyIds.length > 0 && !keyIds.includes(held))
-    return refuse(`has key ${held}, not ${keyIds.join(" or ")}: a key was issued after the backup`);
+  const inUse = stored?.status?.current?.keyId;
+  if (inUse !== undefined && keyIds.length > 0 && !keyIds.includes(inUse))
+    return refuse(
+      `has key ${inUse}, not ${keyIds.join(" or ")}: a key was issued after the backup`,
+    );
   if (stored !== undefined || keyIds.length > 0) return undefined;
   const why =
     "neither the file nor the cluster holds its Secret, and the operator would issue a key";

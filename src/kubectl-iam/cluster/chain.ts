@@ -6,7 +6,7 @@ import { type AnyObject, typeOf } from "./kinds.ts";
 import { unlessForbidden } from "./read.ts";
 import { refsOf } from "./relations.ts";
 import { type Missing, unobserved } from "./wait.ts";
-import { type Chain, whyHeld, whyHeldByReport } from "./why-held.ts";
+import { type Chain, whyDelayed, whyDelayedByReport } from "./why-delayed.ts";
 
 /** Leaves out objects that cannot be read. Rejects with KubeError. */
 export async function readChain({ kube }: Cluster, object: AnyObject): Promise<Chain> {
@@ -37,7 +37,7 @@ export async function causeOfDelay(
   object: AnyObject,
   unseen: Missing = UNSEEN,
 ): Promise<Missing> {
-  return whyHeld(await readChain(cluster, object)) ?? unseen;
+  return whyDelayed(await readChain(cluster, object)) ?? unseen;
 }
 
 /** Until the object is Ready in its present generation. Rejects with KubeError. */
@@ -56,5 +56,5 @@ export async function reportedCauseOfDelay(
   object: AnyObject,
   unseen: Missing = UNSEEN,
 ): Promise<Missing> {
-  return whyHeldByReport(await readChain(cluster, object)) ?? unseen;
+  return whyDelayedByReport(await readChain(cluster, object)) ?? unseen;
 }

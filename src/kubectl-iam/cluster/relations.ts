@@ -2,7 +2,7 @@
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { AnyObject, Named } from "./kinds.ts";
 import type { World } from "./read.ts";
-import type { Chain } from "./why-held.ts";
+import type { Chain } from "./why-delayed.ts";
 
 interface Refs {
   readonly serviceAccountRef?: { readonly name: string };

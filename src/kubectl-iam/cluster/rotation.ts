@@ -7,7 +7,7 @@ import { causeOfDelay } from "./chain.ts";
 import type { Cluster } from "./cluster.ts";
 import type { AnyObject } from "./kinds.ts";
 import type { Missing } from "./wait.ts";
-import { whyHeld } from "./why-held.ts";
+import { whyDelayed } from "./why-delayed.ts";
 
 interface PendingRotation {
   /** ` at 2026-11-24T09:00:00Z`; empty if the annotation is not a time. */
@@ -37,7 +37,7 @@ export function pendingRotation({ metadata, status }: ApiKey): PendingRotation |
  * that report is older than the request. Pure.
  */
 export function rotationRequest(apiKey: ApiKey, token: string): object {
-  const endsWait = whyHeld({ object: apiKey as AnyObject })?.isFinal === true;
+  const endsWait = whyDelayed({ object: apiKey as AnyObject })?.isFinal === true;
   const report = endsWait ? { [annotations.reconcileRequestedAt]: token } : {};
   return { metadata: { annotations: { [annotations.rotateRequestedAt]: token, ...report } } };
 }

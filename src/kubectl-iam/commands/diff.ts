@@ -75,14 +75,14 @@ async function compare(
   const rows = plans.flatMap(rowsOf);
   const isGiven = ({ kind, key }: ObjectPlan) =>
     own.some((each) => each.kind === kind && keyText(keyOf(each)) === keyText(key));
-  const held = plans.filter(
+  const obstructed = plans.filter(
     (plan) => plan.obstacle !== undefined && (isGiven(plan) || !plan.isReported),
   );
   const ofHelm = accepted.filter(({ isOfHelm }) => isOfHelm);
   const isUnknown = unlisted.length + ofHelm.length > 0 || plans.some((plan) => plan.isUnknown);
   const empty = isUnknown
     ? "What would change in the console is unknown."
-    : held.length + refused.length === 0
+    : obstructed.length + refused.length === 0
       ? "Nothing would change in the console."
       : "Nothing would change in the console at once. See the following.";
   const isElsewhere = plans.some(({ key }) => !["", cluster.namespace].includes(key.namespace));
@@ -95,7 +95,7 @@ async function compare(
     ...refused.map(
       ({ object, message }) => `error: ${nameOf(object)} would be refused: ${message}`,
     ),
-    ...held.map((plan) => obstacleText(plan, isElsewhere)),
+    ...obstructed.map((plan) => obstacleText(plan, isElsewhere)),
     ...unlisted,
     ...ofHelm.map(
       ({ object }) =>
@@ -106,7 +106,7 @@ async function compare(
   for (const line of notes) io.note(line);
   if (refused.length > 0) return exitCode.failed;
   if (isUnknown) return exitCode.unknown;
-  return rows.length + held.length > 0 ? exitCode.found : exitCode.ok;
+  return rows.length + obstructed.length > 0 ? exitCode.found : exitCode.ok;
 }
 
 /** `kubectl apply` would apply one after the other, which one plan cannot show. Throws UsageError. */

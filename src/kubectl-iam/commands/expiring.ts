@@ -10,7 +10,7 @@ import type { AnyObject } from "../cluster/kinds.ts";
 import { noteLeader } from "../cluster/leader.ts";
 import { readWorld } from "../cluster/read.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
-import { reportOf } from "../cluster/why-held.ts";
+import { reportOf } from "../cluster/why-delayed.ts";
 import { printTable } from "../view/output.ts";
 import { readinessOf } from "../view/readiness.ts";
 import type { Column } from "../view/table.ts";
@@ -102,9 +102,9 @@ function obstacleTo(apiKey: ApiKey, now: Instant): string | undefined {
   const isDue = renewal === undefined || renewal <= now;
   const isKeyNeeded = isDue || readiness.ready !== "True" || pendingRotation(apiKey) !== undefined;
   const isRefused = findCondition(apiKey.status?.conditions, "Verified")?.status === "False";
-  const held = reportOf(apiKey as AnyObject);
-  const isHeld = held !== undefined && !UNDER_WAY.has(held.reason);
-  if (isHeld && (isKeyNeeded || isRefused)) return said(held);
+  const report = reportOf(apiKey as AnyObject);
+  const isWaiting = report !== undefined && !UNDER_WAY.has(report.reason);
+  if (isWaiting && (isKeyNeeded || isRefused)) return said(report);
   return renewal === undefined || renewal + LATE < now ? said(readiness) : undefined;
 }
 

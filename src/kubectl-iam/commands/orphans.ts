@@ -113,7 +113,7 @@ const ADVICE: Readonly<Record<AdviceKind, (only: Orphan | undefined) => string>>
   Unnamed: (only) =>
     `Orphaned, with the ID of an attempt: the console does not list keys. Delete the key whose description there contains that ID, if there is one, then: kubectl iam forget-orphan ${keyText(only, "ATTEMPT-ID")}`,
   Pending: (only) =>
-    `Pending: do not delete the key. It is delivered when its ApiKey is not stalled: kubectl iam status ${only === undefined ? "APIKEY" : `${only.object} -n ${only.namespace}`}`,
+    `Pending: do not delete the key. It is delivered once what stops its ApiKey is over: kubectl iam status ${only === undefined ? "APIKEY" : `${only.object} -n ${only.namespace}`}`,
   Unmanaged: () =>
     "Unmanaged: delete the key in the console unless something uses it. It leaves the list with the next read of the account. To expect such keys, set spec.unmanagedKeys: Expect of the ServiceAccount.",
   Unconfirmed: (only) =>

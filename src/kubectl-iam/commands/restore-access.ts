@@ -93,7 +93,7 @@ function isSettled(binding: PolicyBinding, account: ServiceAccount, token: strin
   const requested = metadata.annotations?.[annotations.reconcileRequestedAt];
   const isHandled = requested !== token || status?.lastHandledReconcileAt === token;
   const isBound = readinessOf(binding).ready === "True" && unboundOf(binding, account).length === 0;
-  return isHandled && (isBound || heldBy(binding) !== undefined);
+  return isHandled && (isBound || stallOf(binding) !== undefined);
 }
 
 /** The policies of the PolicyBinding that the ServiceAccount does not report as bound. */
@@ -102,7 +102,7 @@ function unboundOf({ spec }: PolicyBinding, account: ServiceAccount): readonly s
   return spec.policyIds.filter((policyId) => !policyIds.includes(policyId));
 }
 
-function heldBy({ status }: PolicyBinding): string | undefined {
+function stallOf({ status }: PolicyBinding): string | undefined {
   const stalled = findCondition(status?.conditions, "Stalled");
   return stalled === undefined || stalled.reason === "AccessRevoked" ? undefined : stalled.reason;
 }
@@ -115,13 +115,13 @@ async function report(
   const bound = listed(boundOf(account, "Declared")) || "no policy";
   io.print(`${nameOf(account)} has ${bound} bound`);
   const { policyBindings } = await readRemaining(cluster, account.metadata.name);
-  const held = policyBindings.filter((binding) => heldBy(binding) !== undefined);
-  for (const binding of held) {
+  const stalled = policyBindings.filter((binding) => stallOf(binding) !== undefined);
+  for (const binding of stalled) {
     const { reason, message } = readinessOf(binding);
     const left = unboundOf(binding, account);
     const stays = left.length === 1 ? "stays" : "stay";
     const what = left.length === 0 ? "" : ` ${left.join(", ")} ${stays} unbound:`;
     io.note(`${nameOf(binding)}:${what} ${reason}: ${message}`);
   }
-  return held.length === 0 && !isGone(account) ? exitCode.ok : exitCode.found;
+  return stalled.length === 0 && !isGone(account) ? exitCode.ok : exitCode.found;
 }

@@ -40,8 +40,8 @@ export async function examineDenial(
   name: string,
 ): Promise<Diagnosis> {
   const apiKey = await readObject(cluster, "ApiKey", name);
-  const held = await examineSecret(cluster, apiKey);
-  const findings: Finding[] = [judgeReadiness(apiKey), held.finding];
+  const examined = await examineSecret(cluster, apiKey);
+  const findings: Finding[] = [judgeReadiness(apiKey), examined.finding];
   const owner = accountInUse(apiKey) ?? "";
   const account = await readOr(readObject(cluster, "ServiceAccount", owner), (judge, why) =>
     findings.push(
@@ -59,7 +59,8 @@ export async function examineDenial(
   if (account === undefined || session === undefined)
     return { findings: [...findings, ...judgeStatus(invocation, apiKey, account)], answers: [] };
   await using _ = session;
-  if (held.pair !== undefined) findings.push(await tryPair(session, held.pair, invocation.io));
+  if (examined.pair !== undefined)
+    findings.push(await tryPair(session, examined.pair, invocation.io));
   findings.push(...(await askConsole({ invocation, apiKey, account, session })));
   invocation.io.progress(undefined);
   return { findings, answers: [...session.answers] };

@@ -4,7 +4,7 @@ import { ownEntry } from "../../util/own-entry.ts";
 import { commandAbout, findKind, type Named } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { chainOf, refsOf } from "../cluster/relations.ts";
-import type { Chain } from "../cluster/why-held.ts";
+import type { Chain } from "../cluster/why-delayed.ts";
 
 type Referring = Chain["object"];
 

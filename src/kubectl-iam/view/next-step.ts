@@ -15,7 +15,12 @@ import type { World } from "../cluster/read.ts";
 import { chainOf, usersOf } from "../cluster/relations.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
 import { unobserved } from "../cluster/wait.ts";
-import { causeElsewhere, isSettled, reportsSuspension, whyHeld } from "../cluster/why-held.ts";
+import {
+  causeElsewhere,
+  isSettled,
+  reportsSuspension,
+  whyDelayed,
+} from "../cluster/why-delayed.ts";
 import { adviceIn } from "./advice.ts";
 import { accountOf, connectionOf, withNames } from "./named-commands.ts";
 import { adviceOnOrphanedAccounts } from "./orphaned-accounts.ts";
@@ -179,8 +184,8 @@ function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {
     );
   const rotation = pendingRotation(key);
   if (rotation !== undefined) {
-    const held = whyHeld(chainOf(key as AnyObject, world));
-    const why = held?.text ?? "the operator has yet to begin";
+    const delay = whyDelayed(chainOf(key as AnyObject, world));
+    const why = delay?.text ?? "the operator has yet to begin";
     return needed(`The rotation requested${rotation.text} is not done: ${why}`);
   }
   if ((consumers?.stale ?? 0) > 0)

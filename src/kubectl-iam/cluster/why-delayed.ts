@@ -19,12 +19,12 @@ export interface Chain {
 }
 
 /** `undefined`: the object reports no problem, so the operator has not looked yet. */
-export function whyHeld(chain: Chain): Missing | undefined {
-  return pauseOf(chain.object) ?? whyHeldByReport(chain);
+export function whyDelayed(chain: Chain): Missing | undefined {
+  return pauseOf(chain.object) ?? whyDelayedByReport(chain);
 }
 
 /** Does not end a wait because of the object's own pause, which does not hold up everything: access is revoked regardless. */
-export function whyHeldByReport(chain: Chain): Missing | undefined {
+export function whyDelayedByReport(chain: Chain): Missing | undefined {
   const own = reportOf(chain.object);
   if (own === undefined) return undefined;
   const cause = causeOf(own, chain);

@@ -1,7 +1,7 @@
 /** What a command that waits says, and when it ends, by what the objects report. */
 import { expect, test } from "vitest";
 import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
-import { whyHeld, whyHeldByReport } from "../../../src/kubectl-iam/cluster/why-held.ts";
+import { whyDelayed, whyDelayedByReport } from "../../../src/kubectl-iam/cluster/why-delayed.ts";
 import { SECOND } from "../../../src/util/time.ts";
 
 type Report = readonly [status: string, reason: string, state?: "Stalled" | "Reconciling"];
@@ -43,10 +43,10 @@ test.each([
     { object: delivered, connection: connection(["True", "Suspended"], suspended) },
   ],
 ])("%s holds up nothing", (_, chain) => {
-  expect(whyHeld(chain as never)).toBeUndefined();
+  expect(whyDelayed(chain as never)).toBeUndefined();
 });
 
-test.each<[string, Parameters<typeof whyHeld>[0], string, boolean, number?]>([
+test.each<[string, Parameters<typeof whyDelayed>[0], string, boolean, number?]>([
   [
     "a reported suspension",
     { object: key(["True", "Suspended"], suspended) },
@@ -150,10 +150,10 @@ test.each<[string, Parameters<typeof whyHeld>[0], string, boolean, number?]>([
     false,
   ],
 ])("%s is named", (_, chain, text, isFinal, patienceMs) => {
-  expect(whyHeld(chain)).toEqual({ text, isFinal, ...(patienceMs && { patienceMs }) });
+  expect(whyDelayed(chain)).toEqual({ text, isFinal, ...(patienceMs && { patienceMs }) });
 });
 
 test("a pause does not end a wait for a revocation", () => {
   const paused = account(["False", "Suspended", "Stalled"], suspended);
-  expect(whyHeldByReport({ object: paused })).toMatchObject({ isFinal: false });
+  expect(whyDelayedByReport({ object: paused })).toMatchObject({ isFinal: false });
 });
