@@ -304,7 +304,7 @@ const status = z.object({
   }),
   earlierRotateRequests: atomic(z.string().max(256), MAX_EARLIER_REQUESTS).optional().meta({
     description:
-      "Values of that annotation that were handled before, newest first. They are not handled again.",
+      "Up to nine values of that annotation that were handled before, newest first. They are not handled again.",
   }),
   current: z
     .object({

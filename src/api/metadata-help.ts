@@ -18,7 +18,8 @@ export const annotationHelp: Readonly<Record<keyof typeof annotations, MetadataH
   rotateRequestedAt: {
     setBy: "You",
     on: "ApiKey",
-    meaning: "Each new value requests one rotation. `kubectl iam rotate` sets it.",
+    meaning:
+      "Each new value requests one rotation. The last ten values are not handled again. `kubectl iam rotate` sets it.",
   },
   planOnly: {
     setBy: "You",

@@ -145,7 +145,7 @@ test("a Secret with a type that the API server would refuse costs no key", async
   const pair = { keyId: "${keyId}", secret: "${secret}" };
   const torn = { ...pair, ".dockerconfigjson": config.slice(0, -1) };
   await world.apiKey("key", { secret: { type, data: torn } });
-  const { status } = await world.condition("ApiKey", "key", "Ready", "False", "Invalid");
+  const { status } = await world.condition("ApiKey", "key", "Ready", "False", "SecretRejected");
   expect(JSON.stringify(status)).toContain(".dockerconfigjson");
   expect(world.iam.requests.count("issueKey")).toBe(0);
   await world.apiKey("key", { secret: { type, data: { ...pair, ".dockerconfigjson": config } } });

@@ -28,7 +28,7 @@ test(
     const endOfLabels = await requireOfSecrets(world, "has(object.metadata.labels.team)");
     await foresees(world, "False", "SecretRejected");
     await world.rotate("key", "refused");
-    await world.condition("ApiKey", "key", "Ready", "True", "Invalid");
+    await world.condition("ApiKey", "key", "Ready", "True", "SecretRejected");
     expect([issued(), await world.holdsLivePair("key")]).toEqual([1, true]);
 
     await world.apiKey("key", { secret: { labels: { team: "payments" } } });

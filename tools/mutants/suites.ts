@@ -8,7 +8,7 @@ export type VitestSuite = Exclude<Suite, "simulation"> | "stories";
 export const PROJECTS: Readonly<Record<VitestSuite, string>> = {
   unit: "unit",
   chart: "chart",
-  stories: "simulation",
+  stories: "unit",
 };
 
 const own = (kind: string) => [

@@ -13,6 +13,7 @@ import { type ServiceAccount, serviceAccountKind } from "../../api/service-accou
 import { connectionKey } from "../../connections/connection-key.ts";
 import type { ConsumersView } from "../../consumers/board.ts";
 import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import { readTimes } from "../../reconciler/clock-reading.ts";
 import type { ConnectionAccess } from "../../reconciler/context.ts";
 import type { Waiting } from "../../reconciler/rules/outcome.ts";
 import { PartialFailure } from "../../reconciler/rules/partial-failure.ts";
@@ -108,7 +109,7 @@ export async function observe(
   };
   if (error !== undefined) throw new PartialFailure(snapshot, error);
   const isNew = run.isPlan && run.state === undefined;
-  return isNew ? withReported(snapshot, readTime(run.clock).now) : snapshot;
+  return isNew ? withReported(snapshot, readTimes(run.clock)) : snapshot;
 }
 
 /** What the status says of them is all that is known. */

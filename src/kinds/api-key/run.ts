@@ -188,8 +188,8 @@ function* issueIfNeeded(start: ApiKeySnapshot, parts: RunParts): ApiKeyEffects<A
     return yield* supplyKey(yield* effects.readTarget(s), parts);
   s = yield* effects.precheck(s);
   if (s.precheck === undefined) return yield* supplyKey(s, parts);
-  const { refusal, notKept, reported, knownKeyIds } = s.precheck;
-  if ((refusal ?? notKept ?? reported) !== undefined) return s;
+  const { stop, knownKeyIds } = s.precheck;
+  if (stop !== undefined) return s;
   const pair = pairToTryAgain(s, readNow(), timing);
   if (pair !== undefined) s = yield* effects.verifyPair(s, { pair });
   const because = reasonToIssue(s, readNow(), timing);

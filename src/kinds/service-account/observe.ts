@@ -1,4 +1,5 @@
 import { useOf } from "../../accounts/key-accounts.ts";
+import { LISTING_LAG_MS } from "../../accounts/listing-lag.ts";
 import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { isTrue } from "../../api/conditions.ts";
@@ -62,7 +63,7 @@ export async function observe(
     accountCount: caches
       .of(serviceAccountType)
       .countByIndex(indexes.connection, connectionKey(refOf(object), key.namespace)),
-    ...readKeys(ofApiKeys.apiKeys, key.name, status?.liveKeyIds),
+    ...readKeys(ofApiKeys.apiKeys, key.name, status?.liveKeyIds, at.now),
     recoveryTime: correctedTime(lastRecoveryTime, at),
     listTimes:
       spec.saId === undefined
@@ -207,17 +208,24 @@ function readKeys(
   apiKeys: readonly ApiKey[],
   name: string,
   liveKeyIds: readonly string[] | undefined,
+  now: Instant,
 ): Pick<AccountSnapshot, "unlistedKeyTime" | "keyRecoveryTime" | "keyRequests"> {
   const listed = liveKeyIds && new Set(liveKeyIds);
   let unlistedKeyTime: Instant | undefined;
   let keyRecoveryTime: Instant | undefined;
   const keyRequests: string[] = [];
   for (const apiKey of apiKeys) {
-    const { metadata, status } = apiKey;
-    const { current, lastRecoveryTime } = status ?? {};
+    const { metadata, spec, status } = apiKey;
+    const { current, superseded = [], lastRecoveryTime } = status ?? {};
     const isOwn = accountInUse(apiKey) === name;
     if (current !== undefined && isOwn && listed?.has(current.keyId) === false)
       unlistedKeyTime = latest(unlistedKeyTime, current.verificationTime ?? current.issueTime);
+    for (const key of superseded) {
+      const { serviceAccount = spec.serviceAccountRef.name, keyId, state } = key;
+      if (state !== "Live" || serviceAccount !== name || listed?.has(keyId) !== false) continue;
+      const listableTime = (parseInstant(key.issueTime) ?? 0) + LISTING_LAG_MS;
+      if (listableTime <= now) unlistedKeyTime = Math.max(unlistedKeyTime ?? 0, listableTime);
+    }
     if (lastRecoveryTime !== undefined) keyRecoveryTime = latest(keyRecoveryTime, lastRecoveryTime);
     const request = requestToken(metadata, annotations.reconcileRequestedAt);
     if (request !== undefined) keyRequests.push(`${metadata.uid} ${request}`);

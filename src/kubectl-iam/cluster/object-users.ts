@@ -1,4 +1,5 @@
 /** Stored objects that go by another object. */
+import type { ApiKey } from "../../api/api-key.ts";
 import type { ConnectionSpec } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { KindName } from "../../api/kinds.ts";
@@ -31,6 +32,8 @@ export async function usersOf(cluster: Cluster, object: FileObject): Listing {
       return usersOfAccount(cluster, metadata.namespace, metadata.name);
     case "PolicyBinding":
       return usersOfAccount(cluster, metadata.namespace, refsOf(object).serviceAccountRef?.name);
+    case "Secret":
+      return apiKeysOf(cluster, object);
     default:
       return [];
   }
@@ -64,6 +67,17 @@ async function usersOfAccount(cluster: Cluster, namespace = "", name = ""): List
   const { policyBindings, apiKeys } = await readUsers({ ...cluster, namespace }, name);
   const account = { metadata: { namespace, name } };
   return stored([...policyBindings, ...apiKeys.filter((each) => belongsTo(each, account))]);
+}
+
+/** The ApiKeys whose pair the Secret holds or is to hold. */
+async function apiKeysOf({ kube }: Cluster, { metadata }: FileObject): Listing {
+  const { namespace } = metadata;
+  const apiKeys = await kube.list(typeOf("ApiKey"), { namespace });
+  return stored(
+    (apiKeys as readonly ApiKey[]).filter(
+      (apiKey) => (apiKey.spec.secret?.name ?? apiKey.metadata.name) === metadata.name,
+    ),
+  );
 }
 
 /** The stored connections that read the Secret or ConfigMap. Rejects with KubeError. */

@@ -17,7 +17,7 @@ import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { type AnyObject, nameOf, parseNameOf } from "../cluster/kinds.ts";
 import { listed } from "../cluster/listed.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
-import { readObject, readUsers } from "../cluster/read.ts";
+import { readObject, readUsers, unlessForbidden } from "../cluster/read.ts";
 import { type Missing, unobserved, waitForAll } from "../cluster/wait.ts";
 import { field, renderFields } from "../view/fields.ts";
 import { readinessOf } from "../view/readiness.ts";
@@ -47,13 +47,17 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     invocation,
     `Each of these keys works again, a leaked one included: revoke leaked keys in the console first, or run kubectl iam replace-account ${name} instead. Restore the access of ${name}?`,
   );
-  const token = toMicroTime(io.clock.now());
-  const request = { metadata: { annotations: { [annotations.reconcileRequestedAt]: token } } };
   const [changed] = await makeChanges(invocation, cluster, [
     changeOf(account, { spec: { access: "Granted" } }, "access is being restored"),
-    ...policyBindings.map((each) => changeOf(each as AnyObject, request, "reconcile requested")),
   ]);
   if (changed === undefined || !isToWait(options)) return exitCode.ok;
+  const token = toMicroTime(io.clock.now());
+  const request = { metadata: { annotations: { [annotations.reconcileRequestedAt]: token } } };
+  const requests = policyBindings.map((each) =>
+    changeOf(each as AnyObject, request, "reconcile requested"),
+  );
+  // Without this permission, the wait ends with what the PolicyBindings report by themselves.
+  await unlessForbidden(makeChanges(invocation, cluster, requests));
   return await waitForAll(invocation, cluster, [changed], {
     findMissing: (now, before) => missingOf(cluster, now as ServiceAccount, before, token),
     done: (now) => report(invocation, cluster, now as ServiceAccount),

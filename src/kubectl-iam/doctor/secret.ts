@@ -25,7 +25,7 @@ export async function examineSecret(cluster: Cluster, apiKey: ApiKey): Promise<S
   const remedy =
     conflictOf(apiKey) ??
     stopOf(apiKey) ??
-    `The operator repairs it: kubectl iam reconcile iamkey/${ownName} -n ${namespace}`;
+    `The operator repairs it, or reports what stops it: kubectl iam reconcile iamkey/${ownName} -n ${namespace}`;
   try {
     const secret = await cluster.kube.get(secretType, { namespace, name });
     if (secret === undefined) return { finding: failed(check, "it does not exist", remedy) };
@@ -48,7 +48,10 @@ export async function examineSecret(cluster: Cluster, apiKey: ApiKey): Promise<S
     const isTemplate = error.message.startsWith("no entry");
     return {
       finding: isTemplate
-        ? unknown(check, "its entries hold the pair only as part of a text")
+        ? unknown(
+            check,
+            "spec.secret declares no entry that is the secret of the key alone, so the pair is not tried",
+          )
         : failed(check, error.message, remedy),
     };
   }

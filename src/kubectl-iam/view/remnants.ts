@@ -129,8 +129,9 @@ function policyRemnants(account: ServiceAccount, world: World): readonly Remnant
     }));
 }
 
+/** An ApiKey without a key may name the Secret of another one. */
 function secretRemnant({ metadata, spec, status }: ApiKey): readonly Remnant[] {
-  if (status?.secretName === undefined) return [];
+  if (status?.secretName === undefined || status.current === undefined) return [];
   const stays = spec.secret?.deletionPolicy === "Retain";
   return [
     {

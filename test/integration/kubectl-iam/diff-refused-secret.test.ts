@@ -44,6 +44,13 @@ test("a key whose Secret is refused is not forecast before its spec changes", as
   expect(ended.code).toBe(1);
   const changed = { ...given, spec: { ...ref } };
   expect((await files.diff([changed])).output).toContain("issueKey");
+
+  const accepted = object("ApiKey", "worn", ref);
+  await files.apply([accepted]);
+  await scene.world.ready("ApiKey", "worn");
+  await files.apply([{ ...given, metadata: { name: "worn" } }]);
+  await scene.world.condition("ApiKey", "worn", "IssuanceAllowed", "False", "SecretRejected");
+  expect((await files.diff([accepted])).notes).not.toContain("SecretRejected");
   await end();
 });
 

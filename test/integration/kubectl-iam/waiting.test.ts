@@ -6,6 +6,7 @@ import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
 import { type Secret, secretType } from "../../../src/kube/resource-types.ts";
 import { toMicroTime } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
+import { permit } from "../../real-world/permissions.ts";
 import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
 import type { Ended } from "../../unit/kubectl-iam/support/plugin.ts";
 import { CI_BOT_POLICIES, openScene, type Scene } from "./support/scene.ts";
@@ -291,6 +292,18 @@ test("restore-access does not count on a PolicyBinding that is being deleted", a
   expect(notes).toMatch(/^Declared +pol-read$/m);
   await world.annotate("PolicyBinding", "pol-deploy", { "iam-operator.io/plan-only": "false" });
   await world.isGone("PolicyBinding", "pol-deploy");
+});
+
+test("a user who may not change PolicyBindings can restore access", async () => {
+  await permit(world.kube, world.namespace, "account-editor", [
+    { apiGroups: ["iam-operator.io"], resources: ["*"], verbs: ["get", "list"] },
+    { apiGroups: ["iam-operator.io"], resources: ["serviceaccounts"], verbs: ["patch"] },
+  ]);
+  await iam("revoke-access ci-bot --yes");
+  expect(await bound()).toEqual([]);
+  const restored = await iam("restore-access ci-bot --yes --as account-editor");
+  expect(restored).toMatchObject({ code: 0 });
+  expect(await bound()).toEqual(["pol-read", "pol-deploy"]);
 });
 
 test("restore-access waits for a read that follows it", async () => {

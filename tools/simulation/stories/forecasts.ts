@@ -255,7 +255,7 @@ export const forecastStories: readonly Story[] = [
     const { reason, message = "" } = world.condition(apiKeyType, "ci", "IssuanceAllowed") ?? {};
     world.expect("the reason", reason, "SecretRejected");
     world.expect("the request", message.startsWith("A rotation was requested by annotation."));
-    world.expect("both ways out", /Exempt .*, declare in spec.secret/.test(message));
+    world.expect("both ways out", /Declare in spec.secret .*, exempt/.test(message));
   }),
   unready("a policy that allows what is declared now is noticed at once", async (world) => {
     await world.begin();
@@ -279,7 +279,7 @@ export const forecastStories: readonly Story[] = [
     world.sim.patch(secretType, "ci", { stringData: { extra: "text" }, immutable: true });
     await world.pass(2 * HOUR);
     const { status, reason } = world.condition(apiKeyType, "ci") ?? {};
-    world.expect("the key in use is fine", [status, reason], ["True", "KeyDelivered"]);
+    world.expect("the key in use works", [status, reason], ["True", "SecretImmutable"]);
     const why = world.condition(apiKeyType, "ci", "IssuanceAllowed")?.reason;
     world.expect("why no other key follows", why, "SecretImmutable");
   }),

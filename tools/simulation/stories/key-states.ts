@@ -100,6 +100,24 @@ const endedKeyStories = Object.entries(WAYS).flatMap(([what, end]) => [
   }),
 ]);
 
+const supersededStories: readonly Story[] = [
+  story(
+    "a superseded key that is deleted soon after its issue is Inactive once a list must have it",
+    async (world) => {
+      await world.begin();
+      const first = keyInUse(world);
+      world.rotate("one");
+      await world.pass(30 * SECOND);
+      world.sim.deleteKeyInConsole(first);
+      read(world);
+      await world.pass(MINUTE);
+      world.expect("a list may be behind", statesOf(world), ["Live"]);
+      await world.pass(10 * MINUTE);
+      world.expect("then it is said", statesOf(world), ["Inactive"]);
+    },
+  ),
+];
+
 const verifiedSaid = (world: StoryWorld) => {
   const { status, reason } = world.condition(apiKeyType, "ci", "Verified") ?? {};
   return `${status} ${reason}`;
@@ -471,6 +489,7 @@ const answerStories: readonly Story[] = [
 export const keyStateStories: readonly Story[] = [
   ...endedKeyStories,
   ...uncheckedKeyStories,
+  ...supersededStories,
   ...suspendedKeyStories,
   ...blindSuspendedKeyStories,
   ...enabledKeyStories,

@@ -279,7 +279,7 @@ export const keyStories: readonly Story[] = [
     await world.begin();
     world.expect("no key was issued", world.issued, 0);
     const { status, reason } = world.condition(apiKeyType, "ci") ?? {};
-    world.expect("the ApiKey says so", [status, reason], ["False", "Forbidden"]);
+    world.expect("the ApiKey says so", [status, reason], ["False", "SecretRejected"]);
   }),
   story("a pair that could not be written is kept in memory", async (world) => {
     world.fault("create secrets", refused(500), 3);

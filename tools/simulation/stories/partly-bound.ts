@@ -44,17 +44,16 @@ export const partlyBoundStories: readonly Story[] = [
       expectReady(world, reason, `Not bound yet: ${MEMBER}.`, left);
     }),
   ]),
-  unready(
-    "a policy that the console does not have keeps no other from being bound",
-    async (world) => {
-      await world.begin({ policyIds: [READ, "pol-mistyped", DEPLOY] });
+  ...["pol-mistyped", MEMBER.toUpperCase()].map((wrong) =>
+    unready(`${wrong}, which the console does not have, keeps no other out`, async (world) => {
+      await world.begin({ policyIds: [READ, wrong, DEPLOY] });
       await world.pass(10 * SECOND);
       world.expect("the others are bound", world.bound, [DEPLOY, READ]);
-      expectReady(world, "PolicyRefused", "pol-mistyped", `Bound: ${READ}, ${DEPLOY}.`);
+      expectReady(world, "PolicyRefused", `bind ${wrong}: `, `Bound: ${READ}, ${DEPLOY}.`);
       const calls = world.calls("syncBindings");
       await world.pass(11 * MINUTE);
       world.expect("it is not tried again", world.calls("syncBindings"), calls);
-    },
+    }),
   ),
   unready("a mistyped policy in place of a bound one takes nothing away", async (world) => {
     await world.begin({ policyIds: [READ] });

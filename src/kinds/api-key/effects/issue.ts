@@ -50,7 +50,7 @@ export const precheck = keyEffect<void>({
       lookUpAccount(run.console(session), saId, run.signal),
       tryWrites(snapshot, run),
     ]);
-    const { pending, ...shown } = trial;
+    const { pending } = trial;
     if (pending !== undefined) return { answer: { ...before, pending } };
     // The ServiceAccount may not have noticed yet.
     if (detail === undefined)
@@ -58,8 +58,9 @@ export const precheck = keyEffect<void>({
     const { status } = detail;
     if (status !== undefined && status !== "active")
       return { answer: { ...before, account: inactiveAccount(saId, status, MINUTE) } };
-    const found = { knownKeyIds: detail.keyIds, ...shown };
-    const known = { rehearsal: rehearsed(snapshot, trial, run.clock.monotonic()) };
+    const rehearsal = rehearsed(snapshot, trial, run.clock.monotonic());
+    const found = { knownKeyIds: detail.keyIds, stop: rehearsal.stop };
+    const known = { rehearsal };
     return { answer: { ...before, ...known, precheck: found }, remember: remembering(known) };
   },
 });

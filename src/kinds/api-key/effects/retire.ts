@@ -1,5 +1,6 @@
 /** Disables and deletes keys in the console. */
 
+import { LISTING_LAG_MS } from "../../../accounts/listing-lag.ts";
 import { lookUpAccount } from "../../../accounts/look-up.ts";
 import { readEffect } from "../../../accounts/read-effect.ts";
 import type { IamClient } from "../../../console/client/client.ts";
@@ -9,7 +10,6 @@ import { endEffect, notApplied, type ShownKey, shownKey } from "../../../console
 import type { Answered } from "../../../reconciler/effects.ts";
 import type { Instant } from "../../../util/time.ts";
 import { accountInUse } from "../rules/accounts.ts";
-import { LISTING_LAG_MS } from "../rules/listed-keys.ts";
 import type { ApiKeyKind, ApiKeyReading, ApiKeySnapshot, ReadyAccount } from "../rules/snapshot.ts";
 import type { KeyStatus } from "../rules/status.ts";
 import { type KeyEnd, withEndedKey } from "../rules/transitions.ts";

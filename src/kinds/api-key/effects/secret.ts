@@ -2,7 +2,7 @@
  * Reads and writes of an ApiKey's Secrets. Each write is one call, bound to the version of the Secret that was read.
  */
 import { annotations } from "../../../api/meta.ts";
-import { isKubeError } from "../../../kube/errors.ts";
+import { isKubeError, isRefusedWrite } from "../../../kube/errors.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import type { Answered } from "../../../reconciler/effects.ts";
 import { deletesSecret, writesSecret } from "../../../reconciler/plan/lines.ts";
@@ -134,7 +134,11 @@ function withNewTarget(
 export const renderSecret = keyEffect<SecretContents>({
   kind: "RenderSecret",
   call: async (contents, snapshot, run) => {
-    const written = await writeTarget(snapshot, contents, run);
+    const written = await writeTarget(snapshot, contents, run).catch((error: unknown) => {
+      if (isRefusedWrite(error)) return error;
+      throw error;
+    });
+    if (isKubeError(written)) return { answer: { ...snapshot, refusedContent: written } };
     const after = withTarget(snapshot, contents, written);
     const { notKept } = after.answer;
     const { name } = written.metadata;

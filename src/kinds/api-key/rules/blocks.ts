@@ -16,7 +16,6 @@ import { DAY, HOUR, type Instant, MINUTE, SECOND, toIso8601 } from "../../../uti
 import { pendingSecretName, secretNameOf } from "../secret/owner.ts";
 import { isMoving, isOfSpec } from "./accounts.ts";
 import { rotationIsRequested } from "./needs.ts";
-import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import { isUsable } from "./readiness.ts";
 import { reservedMetadataBlocks } from "./reserved-metadata.ts";
 import { safetyLimit } from "./schedule.ts";
@@ -43,8 +42,8 @@ type BlockRule = (
 /** Limits that end at a known time. */
 export const limits: readonly BlockRule[] = [namespaceBudgetIsUsedUp, budgetIsUsedUp, keysAreLost];
 
-/** In order: users see the reason of the first finding. */
-export const blocks: readonly BlockRule[] = [
+/** Time does not end these. */
+export const lastingBlocks: readonly BlockRule[] = [
   accountIsNotReady,
   permissionsAreMissing,
   secretIsClaimed,
@@ -55,9 +54,10 @@ export const blocks: readonly BlockRule[] = [
   lifetimeIsNotGranted,
   responseIsUnreadable,
   statusIsFull,
-  ...limits,
-  attemptsFailInARow,
 ];
+
+/** In order: users see the reason of the first finding. */
+export const blocks: readonly BlockRule[] = [...lastingBlocks, ...limits, attemptsFailInARow];
 
 function blocked(state: Waiting["state"], { reason, message }: KeyNeed, afterMs?: number): Waiting {
   const delay = afterMs === undefined ? {} : { afterMs };
@@ -149,15 +149,9 @@ export function secretIsImmutable({ self, spec, target }: ApiKeySnapshot): Waiti
   });
 }
 
-/** Found by a dry run, so it is tried again at intervals. */
-export function pairIsNotKept(unkept: UnkeptSecret): Waiting {
-  const why = { reason: SECRET_NOT_KEPT, message: describeUnkept(unkept) };
-  return blocked("Stalled", why, CLAIM_CHECK_MS);
-}
-
-/** A plan tries no write itself. */
-export function writeWasRefused(reported: KeyNeed): Waiting {
-  return blocked("Stalled", reported);
+/** The Secrets could not take a new pair, as dry runs show. */
+export function pairIsUndeliverable(stop: KeyNeed): Waiting {
+  return blocked("Stalled", stop, CLAIM_CHECK_MS);
 }
 
 export function describeUnkept({ name, what }: UnkeptSecret): string {

@@ -39,8 +39,8 @@ export function endOf(
 export function failureOf({
   failedCheck,
   failedRevocations,
-  precheck,
+  refusedContent,
 }: ApiKeySnapshot): Failing | undefined {
-  const [error = failedCheck ?? precheck?.refusal] = failedRevocations?.values() ?? [];
+  const [error = failedCheck ?? refusedContent] = failedRevocations?.values() ?? [];
   return error && { kind: "Failing", error };
 }

@@ -4,20 +4,15 @@ import { ISSUANCE_ALLOWED, OUTSIDE_WINDOWS, SECRET_REJECTED } from "../../../api
 import { isRefusedWrite } from "../../../kube/errors.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { ended } from "../../../reconciler/rules/failure.ts";
-import {
-  type Failed,
-  firstFinding,
-  type Outcome,
-  type Waiting,
-} from "../../../reconciler/rules/outcome.ts";
+import { type Failed, firstFinding, type Outcome } from "../../../reconciler/rules/outcome.ts";
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import type { KindCondition } from "../../../reconciler/rules/report.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import { isMoving } from "./accounts.ts";
-import { blocks, limits, SECRET_IMMUTABLE, secretIsImmutable } from "./blocks.ts";
+import { lastingBlocks, limits, SECRET_IMMUTABLE, secretIsImmutable } from "./blocks.ts";
 import { isUnstaged } from "./delivery.ts";
 import { rotations } from "./needs.ts";
-import { SECRET_NOT_KEPT } from "./not-kept.ts";
+import { isStillToRehearse } from "./rehearsal.ts";
 import { nextWindow, renewalTime } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
 import { isRejected } from "./verification.ts";
@@ -98,12 +93,11 @@ function stopOfNextKey(
   if (outcome.kind === "Waiting" && outcome.condition === ISSUANCE_ALLOWED) return outcome;
   if (outcome.kind === "Suspended") return SUSPENDED;
   if (snapshot.isPlanned) return PLANNED;
-  const stops = blocks.flatMap((rule) => {
-    const block = rule(snapshot, at, NEXT_KEY);
-    return (block && judge(snapshot, block)) ?? [];
-  });
+  const block = firstFinding(lastingBlocks, snapshot, at, NEXT_KEY);
+  // The connection has not logged in yet, as after each start of the process, or its console does not respond.
+  if (block?.reason === "ConnectionNotReady" && block.state === "Reconciling") return UNKNOWN;
   return (
-    stops[0] ?? rehearsal?.stop ?? (isStillUnknown(snapshot) ? UNKNOWN : limitWhenDue(snapshot, at))
+    block ?? rehearsal?.stop ?? (isStillUnknown(snapshot) ? UNKNOWN : limitWhenDue(snapshot, at))
   );
 }
 
@@ -154,24 +148,10 @@ const PLANNED: KeyNeed = {
   message: `${ONLY_PLANS}: the key is not renewed.`,
 };
 
-function judge({ account }: ApiKeySnapshot, block: Waiting): KeyNeed | typeof UNKNOWN | undefined {
-  // The connection has not logged in yet, as after each start of the process, or its console does not respond.
-  if (block.reason === "ConnectionNotReady" && block.state === "Reconciling") return UNKNOWN;
-  const endsWithTime = account.kind === "Ready" && block.state === "Reconciling";
-  return endsWithTime ? undefined : block;
-}
-
-const SHOWN_BY_REHEARSALS: ReadonlySet<string | undefined> = new Set([
-  SECRET_REJECTED,
-  SECRET_NOT_KEPT,
-  "SecretConflict",
-]);
-
 /** Only a read of the whole Secret shows whether it is immutable, and only a rehearsal what the API server accepts. */
-function isStillUnknown({ object, target, rehearsal }: ApiKeySnapshot): boolean {
+function isStillUnknown(snapshot: ApiKeySnapshot): boolean {
+  const { object, target } = snapshot;
   const before = findCondition(object.status?.conditions, ISSUANCE_ALLOWED);
-  return (
-    (target.kind === "Unread" && before?.reason === SECRET_IMMUTABLE) ||
-    (rehearsal?.generation === undefined && SHOWN_BY_REHEARSALS.has(before?.reason))
-  );
+  const isUnread = target.kind === "Unread" && before?.reason === SECRET_IMMUTABLE;
+  return isUnread || isStillToRehearse(snapshot);
 }

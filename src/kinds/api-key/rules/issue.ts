@@ -4,7 +4,7 @@ import { firstFinding, type Waiting } from "../../../reconciler/rules/outcome.ts
 import type { IssuedPair } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
-import { blocks, pairIsNotKept, writeWasRefused } from "./blocks.ts";
+import { blocks, pairIsUndeliverable } from "./blocks.ts";
 import { needs } from "./needs.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
 
@@ -27,12 +27,8 @@ export function waitForIssue(
 ): Waiting | undefined {
   const need = needOf(snapshot, at, timing);
   if (need === undefined) return undefined;
-  const { notKept, reported } = snapshot.precheck ?? {};
-  return (
-    firstFinding(blocks, snapshot, at, need) ??
-    (notKept && pairIsNotKept(notKept)) ??
-    (reported && writeWasRefused(reported))
-  );
+  const { stop } = snapshot.precheck ?? {};
+  return firstFinding(blocks, snapshot, at, need) ?? (stop && pairIsUndeliverable(stop));
 }
 
 /** An open attempt is the only trace of its key: it must never be overwritten (S6). */

@@ -1,4 +1,5 @@
 /** What the account's list of keys, as last read, shows about the keys of an ApiKey. Pure. */
+import { LISTING_LAG_MS } from "../../../accounts/listing-lag.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
 import type { ReadyAccount } from "./snapshot.ts";
 import type { SupersededKey } from "./status.ts";
@@ -45,9 +46,6 @@ export function isListedInactive(account: ReadyAccount | UnusableAccount, keyId:
 
 /** A list that is not much newer than the end of a key may come from a replica that is behind. */
 const LIST_LAG_MS = MINUTE;
-
-/** The longest time until a console lists a key that it has issued: the shortest overlap. */
-export const LISTING_LAG_MS = 5 * MINUTE;
 
 type KeyInStatus = Pick<SupersededKey, "keyId" | "issueTime" | "state"> &
   Partial<Pick<SupersededKey, "answeredCall" | "stateTime">>;

@@ -5,6 +5,7 @@ import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { stalled } from "../../../reconciler/rules/waiting.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import { secretNameOf } from "../secret/owner.ts";
+import { secretIsImmutable } from "./blocks.ts";
 import { contentId, type Rendering, renderingOf } from "./rendering.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 import { isCheckRequested } from "./verification.ts";
@@ -27,10 +28,15 @@ export function isNotKept(
 /** Reported once everything else is done. */
 export function reportNotKept(snapshot: ApiKeySnapshot, at: ClockReading): Waiting | undefined {
   const { self, spec, notKept } = snapshot;
-  if (notKept === undefined) return undefined;
   const rendering = renderingOf(snapshot, certainTime(at));
   if (rendering === undefined || rendering.isInPlace) return undefined;
-  return isNotKept(snapshot, rendering)
+  const immutable = secretIsImmutable(snapshot);
+  if (immutable !== undefined)
+    return stalled(
+      immutable.reason,
+      `The Secret is not as spec.secret declares it. ${immutable.message}`,
+    );
+  return notKept !== undefined && isNotKept(snapshot, rendering)
     ? stalled(SECRET_NOT_KEPT, describeNotKept(secretNameOf(self.name, spec), notKept.what))
     : undefined;
 }

@@ -3,7 +3,8 @@
  * Pure.
  */
 
-import { SECRET_REJECTED } from "../../../api/issuance.ts";
+import { findCondition } from "../../../api/conditions.ts";
+import { ISSUANCE_ALLOWED, SECRET_REJECTED } from "../../../api/issuance.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { ended } from "../../../reconciler/rules/failure.ts";
 import { stableFraction } from "../../../reconciler/rules/stable-fraction.ts";
@@ -14,10 +15,14 @@ import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import type { ApiKeySnapshot, KeyNeed, Rehearsal, Trial } from "./snapshot.ts";
 import { isCheckRequested } from "./verification.ts";
 
-/** Once a day; hourly, and for each spec, while the next key could not be delivered; and on request. */
+/**
+ * Once a day; hourly, and for each spec, while the next key could not be delivered; on request; and after the API server
+ * has refused a write of the same Secret.
+ */
 export function isRehearsalDue(snapshot: ApiKeySnapshot, at: ClockReading): boolean {
   if (!canRehearse(snapshot)) return false;
-  return nextRehearsalMs(snapshot, at) === 0 || isCheckRequested(snapshot);
+  const isDoubtful = snapshot.refusedContent !== undefined || isCheckRequested(snapshot);
+  return isDoubtful || nextRehearsalMs(snapshot, at) === 0;
 }
 
 /** Milliseconds until the next rehearsal; `undefined` if none is possible. */
@@ -25,9 +30,22 @@ export function nextRehearsalMs(snapshot: ApiKeySnapshot, at: ClockReading): num
   if (!canRehearse(snapshot)) return undefined;
   const { rehearsal = unrehearsed(snapshot, at), object } = snapshot;
   const { from, generation, stop } = rehearsal;
-  if (stop !== undefined && generation !== object.metadata.generation) return 0;
+  const isStopped = stop !== undefined || isStillToRehearse(snapshot);
+  if (isStopped && generation !== object.metadata.generation) return 0;
   return Math.max(from + intervalOf(rehearsal) - at.monotonic, 0);
 }
+
+/** Whether an earlier process has reported what a rehearsal showed, and this one has not rehearsed yet. */
+export function isStillToRehearse({ object, rehearsal }: ApiKeySnapshot): boolean {
+  const before = findCondition(object.status?.conditions, ISSUANCE_ALLOWED);
+  return rehearsal?.generation === undefined && SHOWN_BY_REHEARSALS.has(before?.reason);
+}
+
+const SHOWN_BY_REHEARSALS: ReadonlySet<string | undefined> = new Set([
+  SECRET_REJECTED,
+  SECRET_NOT_KEPT,
+  "SecretConflict",
+]);
 
 function intervalOf({ stop }: Rehearsal): number {
   return stop === undefined ? DAY : HOUR;
@@ -76,16 +94,16 @@ export function rehearsed(snapshot: ApiKeySnapshot, trial: Trial, monotonic: num
 
 function stopIn(
   snapshot: ApiKeySnapshot,
-  { pending, refusal, notKept }: Trial,
+  { pending, refusal, notKept, reported }: Trial,
 ): KeyNeed | undefined {
   const immutable = secretIsImmutable(snapshot);
   if (immutable !== undefined) return immutable;
   if (pending !== undefined) return pendingConflict({ ...snapshot, pending });
   if (notKept !== undefined) return { reason: SECRET_NOT_KEPT, message: describeUnkept(notKept) };
-  if (refusal === undefined) return undefined;
+  if (refusal === undefined) return reported;
   const name = secretNameOf(snapshot.self.name, snapshot.spec);
   return {
     reason: SECRET_REJECTED,
-    message: `In a dry run, the API server rejects a write that a new key needs (Secret ${name} or ${pendingSecretName(name)}), so none is issued: ${ended(refusal.message)} Exempt the operator's Secrets from the policy that rejects them, declare in spec.secret what it requires, or raise the quota.`,
+    message: `In a dry run, the API server rejects a write that a new key needs (Secret ${name} or ${pendingSecretName(name)}), so none is issued: ${ended(refusal.message)} Declare in spec.secret what the API server requires, exempt the operator's Secrets from the policy that rejects them, or raise the quota.`,
   };
 }

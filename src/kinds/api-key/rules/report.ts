@@ -242,7 +242,7 @@ function checkMs(
 ): number {
   const isWatched = secretsAreWatched && target.kind !== "Foreign" && pending.kind !== "Foreign";
   if (isWatched) return Number.POSITIVE_INFINITY;
-  return secretCheckMs * (0.9 + 0.2 * fraction);
+  return secretCheckMs * (0.8 + 0.2 * fraction);
 }
 
 /** Milliseconds until a deletion no longer waits for the console. */

@@ -1,15 +1,34 @@
-/** What the API server refuses or changes as an ApiKey reports it, for a process that does not remember it. Pure. */
+/** What was refused, as an ApiKey reports it, for a process that does not remember it. Pure. */
 
 import { type Condition, findCondition } from "../../../api/conditions.ts";
 import { ISSUANCE_ALLOWED, SECRET_REJECTED } from "../../../api/issuance.ts";
-import type { Instant } from "../../../util/time.ts";
+import type { ClockReading } from "../../../reconciler/clock-reading.ts";
+import { type Instant, parseInstant } from "../../../util/time.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import { contentId, renderingOf } from "./rendering.ts";
 import type { ApiKeySnapshot, Trial } from "./snapshot.ts";
 import { isCheckRequested } from "./verification.ts";
 
+/** With what the console and the API server have refused. */
+export function withReported(snapshot: ApiKeySnapshot, at: Moment): ApiKeySnapshot {
+  return withNotKept(withRejection(snapshot, at), at.now);
+}
+
+type Moment = Pick<ClockReading, "now" | "monotonic">;
+
+/** The time during which a rejection may pass counts from the report. */
+function withRejection(snapshot: ApiKeySnapshot, { now, monotonic }: Moment): ApiKeySnapshot {
+  const { object, status } = snapshot;
+  const verified = findCondition(object.status?.conditions, "Verified");
+  const reportedTime = parseInstant(verified?.lastTransitionTime);
+  if (verified?.reason !== "KeyRefused" || reportedTime === undefined) return snapshot;
+  if (status.current === undefined) return snapshot;
+  const since = monotonic - Math.max(now - reportedTime, 0);
+  return { ...snapshot, rejection: { keyId: status.current.keyId, since } };
+}
+
 /** The write of the Secret is not planned again, unless the spec or a request is newer than the report. */
-export function withReported(snapshot: ApiKeySnapshot, now: Instant): ApiKeySnapshot {
+function withNotKept(snapshot: ApiKeySnapshot, now: Instant): ApiKeySnapshot {
   const { target } = snapshot;
   const rendering = renderingOf(snapshot, now);
   if (rendering === undefined || target.kind !== "Ours") return snapshot;

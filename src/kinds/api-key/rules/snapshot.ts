@@ -141,7 +141,7 @@ export interface Trial {
   /** Why the API server does not accept a write. */
   readonly refusal?: KubeError | undefined;
   readonly notKept?: UnkeptSecret | undefined;
-  /** Why none would do, as the object reports it: a plan tries no write. */
+  /** Why a write would not do, as the object reports it: a plan tries none. */
   readonly reported?: KeyNeed | undefined;
 }
 
@@ -227,13 +227,17 @@ interface LearnedInRun {
   readonly hasAdopted?: boolean;
   /** The error of a check of the key in use whose answer does not show whether the key works. */
   readonly failedCheck?: IamError;
+  /** Why the API server did not take the declared content of the Secret in this run. */
+  readonly refusedContent?: KubeError;
   /** By keyId: errors of keys that the console did not revoke. */
   readonly failedRevocations?: ReadonlyMap<string, IamError>;
 }
 
 /** What precedes an issue: the account's list of keys just before it, and what stops its writes. */
-export interface Precheck extends Omit<Trial, "pending"> {
+export interface Precheck {
   readonly knownKeyIds: readonly string[] | undefined;
+  /** Why the Secrets could not take a new pair. */
+  readonly stop?: KeyNeed | undefined;
 }
 
 /** Why a key is needed. */

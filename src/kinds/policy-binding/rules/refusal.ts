@@ -59,20 +59,23 @@ interface RefusedPolicies {
   readonly faults: readonly string[];
 }
 
-/** The policies with a fault according to the list of policies, or all new ones of the only suspect. */
+/**
+ * The policies with a fault according to the list of policies; else those that it has in another spelling; else all new
+ * ones of the only suspect.
+ */
 function refusedPolicies(
   suspects: readonly BindingView[],
   before: PolicySet,
   policies: readonly IamPolicy[] | undefined,
 ): readonly RefusedPolicies[] {
   const named = faultyPolicies(suspects, before, policies);
+  if (named.length > 0) return named;
   const added = suspects.map((binding) => addedBy(binding, before));
-  return named.length === 0 && added.length === 1
-    ? added.map((suspect) => ({
-        ...suspect,
-        faults: spellingFaults(suspect.policyIds, policies),
-      }))
-    : named;
+  const misspelled = added
+    .map(({ binding, policyIds }) => ({ binding, ...misspelledAmong(policyIds, policies) }))
+    .filter(({ policyIds }) => policyIds.length > 0);
+  if (misspelled.length > 0) return misspelled;
+  return added.length === 1 ? added.map((suspect) => ({ ...suspect, faults: [] })) : [];
 }
 
 /** The new policies that the list has only in another spelling: not a fault if the console accepts both spellings. */
@@ -80,22 +83,24 @@ export function addedInOtherSpelling(
   { suspects, before }: Pick<Refusal, "suspects" | "before">,
   policies: readonly IamPolicy[] | undefined,
 ): readonly string[] {
-  return suspects.flatMap((binding) =>
-    spellingFaults(addedBy(binding, before).policyIds, policies),
+  return suspects.flatMap(
+    (binding) => misspelledAmong(addedBy(binding, before).policyIds, policies).faults,
   );
 }
 
-function spellingFaults(
+function misspelledAmong(
   policyIds: PolicySet,
   policies: readonly IamPolicy[] = [],
-): readonly string[] {
+): Omit<RefusedPolicies, "binding"> {
   const listed = policies.map(({ policyId }) => policyId);
-  return [...otherSpellings(listed, policyIds)]
+  const misspelled = [...otherSpellings(listed, policyIds)];
+  const faults = misspelled
     .slice(0, SHOWN_FAULTS)
     .map(
       ([other, id]) =>
         `${id} is not among the organization's policies in this spelling (did you mean ${other}?)`,
     );
+  return { policyIds: misspelled.map(([, id]) => id), faults };
 }
 
 /** The new policies with a fault according to the list of policies, by object. */

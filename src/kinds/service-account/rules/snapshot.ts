@@ -53,7 +53,10 @@ export interface AccountSnapshot {
   readonly unmarkedBefore: number;
   /** Number of objects that have or want an account of the same connection, including this object. */
   readonly accountCount: number;
-  /** When the newest key of its ApiKeys came into use, among keys that are missing in the account's list. */
+  /**
+   * Since when a list shows more than the last one did, by the keys that this lacks: since the newest key in use came
+   * into use, and since the console must have listed the newest superseded key.
+   */
   readonly unlistedKeyTime: Instant | undefined;
   /** When an attempt of one of its ApiKeys with an unknown outcome was last closed. */
   readonly keyRecoveryTime: Instant | undefined;

@@ -127,6 +127,14 @@ describe("a change of account", () => {
   test("takes no permission from a workload whose key works", () => {
     const missingPermissions = "no policy is bound to it";
     expect(step(moving({ missingPermissions }))).toMatchObject({ reason: "PermissionsMissing" });
+    const windows = [{ schedule: "0 3 1 7 *", duration: "1h" }];
+    const waiting = moving({
+      missingPermissions,
+      spec: keySpec({ ...moved, rotation: { windows } }),
+    });
+    expect(issuanceAllowed(waiting, { kind: "Settled" }, at())).toMatchObject({
+      reason: "PermissionsMissing",
+    });
     const ended = { current: current(1, { expirationTime: NOW - 1 }) };
     expect(step(moving({ missingPermissions, status: ended }))).toEqual({ kind: "Precheck" });
     const pending = staged({ ...pair(2), ...ofOther });

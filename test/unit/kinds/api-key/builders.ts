@@ -239,7 +239,7 @@ export const same = (before: ApiKeySnapshot) => before;
 /** The answer of Precheck if nothing stops the issue. */
 export const prechecked = (before: ApiKeySnapshot): ApiKeySnapshot => ({
   ...before,
-  precheck: { knownKeyIds: [], refusal: undefined, notKept: undefined },
+  precheck: { knownKeyIds: [], stop: undefined },
 });
 
 /** What a run knows that has checked the pair. */

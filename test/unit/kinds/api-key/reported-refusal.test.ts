@@ -1,0 +1,24 @@
+/** What a process that remembers nothing takes from the status of an ApiKey. */
+import { expect, test } from "vitest";
+import { withReported } from "../../../../src/kinds/api-key/rules/reported-refusal.ts";
+import { shownEnd } from "../../../../src/kinds/api-key/rules/verification.ts";
+import { MINUTE, toIso8601 } from "../../../../src/util/time.ts";
+import { at, delivered, NOW, object } from "./builders.ts";
+
+function verified(reason: string) {
+  const lastTransitionTime = toIso8601(NOW - MINUTE);
+  const status = reason === "KeyAccepted" ? ("True" as const) : ("False" as const);
+  return object({
+    conditions: [{ type: "Verified", status, reason, message: "", lastTransitionTime }],
+  });
+}
+
+test("a rejection counts from the report", () => {
+  const { rejection } = withReported(delivered({ object: verified("KeyRefused") }), at());
+  expect(rejection).toEqual({ keyId: "sak_1", since: at().monotonic - MINUTE });
+});
+
+test("a key that the console accepted is not rejected", () => {
+  const known = withReported(delivered({ object: verified("KeyAccepted") }), at());
+  expect(shownEnd(known)).toBeUndefined();
+});
