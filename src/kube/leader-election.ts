@@ -376,28 +376,32 @@ class Elector implements LeaderElection {
 
   /** Lets the next candidate lead at once. Best effort: if it fails, the candidate waits until the lease expires. */
   async #release(): Promise<void> {
-    const lease = this.#seen?.lease;
+    const seen = this.#seen?.lease;
     this.#renewedAt = undefined;
-    if (!this.#isOurs(lease)) return;
+    if (!this.#isOurs(seen)) return;
+    const { client, namespace, name, clock, log } = this.#options;
+    try {
+      await within(clock, this.#timings.retryMs, async (signal) => {
+        const isKnown = seen.metadata.resourceVersion !== undefined;
+        const lease = isKnown ? seen : await client.get(leaseType, { namespace, name }, { signal });
+        if (!this.#isOurs(lease)) return;
+        await client.replace(leaseType, this.#released(lease), { signal });
+        log.info({}, "released the lease");
+      });
+    } catch (error) {
+      log.warn({ err: toError(error) }, "could not release the lease");
+    }
+  }
+
+  #released({ metadata, spec: { leaseTransitions = 0 } = {} }: Lease): Lease {
     const now = toMicroTime(this.#options.clock.now());
-    const spec: LeaseSpec = {
+    return leaseObject(this.#withHandover(metadata), {
       holderIdentity: "",
       leaseDurationSeconds: 1,
       acquireTime: now,
       renewTime: now,
-      leaseTransitions: lease.spec?.leaseTransitions ?? 0,
-    };
-    const { client, clock, log } = this.#options;
-    try {
-      await within(clock, this.#timings.retryMs, (signal) =>
-        client.replace(leaseType, leaseObject(this.#withHandover(lease.metadata), spec), {
-          signal,
-        }),
-      );
-      log.info({}, "released the lease");
-    } catch (error) {
-      log.warn({ err: toError(error) }, "could not release the lease");
-    }
+      leaseTransitions,
+    });
   }
 }
 

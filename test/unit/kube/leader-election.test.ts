@@ -23,6 +23,7 @@ const LEASE = { namespace: "iam", name: "iam-operator" };
 const DOWN: CallFault = { kind: "Reset", when: "BeforeCommit" };
 const HANGING: CallFault = { kind: "Silence", when: "BeforeCommit" };
 const ANSWERS_LOST: CallFault = { kind: "Reset", when: "AfterCommit" };
+const LATE: CallFault = { kind: "LateCommit", ms: 25_000 };
 
 interface Candidate extends KubeProcess {
   readonly election: LeaderElection;
@@ -201,6 +202,22 @@ describe("leader election", () => {
     expect(lease()?.spec?.leaseTransitions).toBe(9);
   });
 
+  test("a release that arrives late takes the lease from no one", async () => {
+    const { kernel, start, holders } = setUp();
+    const a = start("a");
+    const b = start("b");
+    await kernel.advance(30_000);
+    const [leader, standby] = a.election.isLeader ? [a, b] : [b, a];
+    // The leader does not know the version of the lease after this.
+    leader.faults.call = DOWN;
+    await kernel.advance(2_100);
+    leader.faults.call = LATE;
+    leader.stop.abort();
+    await kernel.advance(60_000);
+    expect([standby.election.isLeader, standby.ended]).toEqual([true, undefined]);
+    expect(holders).toHaveLength(2);
+  });
+
   test.each<[string, number, ...CallFault[]]>([
     ["an outage that is shorter than the renew deadline", 6_000, DOWN],
     ["a single call that hangs, and a single lost answer", 2_100, HANGING, ANSWERS_LOST],
@@ -367,7 +384,15 @@ interface Trouble {
 
 const trouble: fc.Arbitrary<Trouble> = fc.record({
   who: fc.nat(2),
-  what: fc.constantFrom<Trouble["what"]>(DOWN, ANSWERS_LOST, HANGING, "pause", "stop", "delete"),
+  what: fc.constantFrom<Trouble["what"]>(
+    DOWN,
+    ANSWERS_LOST,
+    HANGING,
+    LATE,
+    "pause",
+    "stop",
+    "delete",
+  ),
   afterMs: fc.integer({ min: 0, max: 12_000 }),
   forMs: fc.integer({ min: 100, max: 40_000 }),
 });
