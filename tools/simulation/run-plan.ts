@@ -245,18 +245,28 @@ function isUnwatched({ journal }: SimWorld): boolean {
 }
 
 /**
- * Whether a creation was carried out twice and not answered, and its object names both accounts. A description can be
- * forged: a person has to choose.
+ * Whether creations may have been carried out twice without a readable answer, and an object names the accounts. A
+ * description can be forged: a person has to choose.
  */
 function isAmbiguous(world: SimWorld): boolean {
-  const isTwice = world.journal.calls.some(
-    ({ operation, fault, outcome }) =>
-      operation === "createServiceAccount" && fault?.kind === "DoubleCommit" && outcome !== "201",
+  const creations = world.journal.calls.map(({ operation, fault, outcome }) =>
+    operation === "createServiceAccount" && outcome !== "201"
+      ? (CREATIONS[fault?.kind ?? ""] ?? 0)
+      : 0,
   );
-  return (
-    isTwice && accountsOf(world).some((each) => readyReason(each) === "AmbiguousServiceAccount")
+  const most = creations.reduce((sum, each) => sum + each, 0);
+  const isReported = accountsOf(world).some(
+    (each) => readyReason(each) === "AmbiguousServiceAccount",
   );
+  return most >= 2 && isReported;
 }
+
+/** How many accounts a creation without an answer makes under a fault, at most. */
+const CREATIONS: Readonly<Record<string, number>> = {
+  DoubleCommit: 2,
+  LateCommit: 1,
+  Intercept: 1,
+};
 
 function readyReason({ status }: ReturnType<typeof accountsOf>[number]): string | undefined {
   return status?.conditions?.find(({ type }) => type === "Ready")?.reason;

@@ -182,7 +182,7 @@ function reportOf({ kind, object }: Reporting, before: readonly Reporting[]): Ob
     after?.reason === "Suspended" &&
     isTrue(stored?.status?.conditions, "Ready");
   const text = textOf(after);
-  const isReported = stored !== undefined && textOf(obstacleOf(stored)) === text;
+  const isReported = stored !== undefined && isSameReport(textOf(obstacleOf(stored)), text);
   const isOldPause = isReported && after?.type === ISSUANCE_ALLOWED && isPaused(after);
   return {
     ...{ kind, key, calls: [], stopsNextKey: after?.type === ISSUANCE_ALLOWED },
@@ -194,6 +194,12 @@ function reportOf({ kind, object }: Reporting, before: readonly Reporting[]): Ob
 
 function textOf(obstacle: Condition | undefined): string | undefined {
   return obstacle && `${obstacle.reason}: ${obstacle.message}`;
+}
+
+/** Each call to the console has an ID of its own. */
+function isSameReport(before: string | undefined, after: string | undefined): boolean {
+  const withoutId = (text?: string) => text?.replaceAll(/\(request(?:Id)? [^)]*\)/g, "");
+  return withoutId(before) === withoutId(after);
 }
 
 /** Connections in use, accounts, their policies, their keys, exports: each step needs the steps before it. */

@@ -20,6 +20,7 @@ import {
 } from "./rules/deletion.ts";
 import { isAttemptListDue } from "./rules/issue-attempts.ts";
 import { findCreated, findImported, leftToOwner } from "./rules/lost-account.ts";
+import { isReadDue } from "./rules/read-schedule.ts";
 import type {
   AccountEffects,
   AccountEnded,
@@ -50,7 +51,7 @@ export function* reconcileDeletion(start: AccountSnapshot, effects: AccountEffec
 
 function* cleanUp(start: WithAccount, effects: AccountEffectSet): Run {
   const { readNow } = effects;
-  const known = yield* readForAttempts(start, effects);
+  const known = yield* readForUsers(start, effects);
   const early = firstFinding(beforeRead, known, readNow().now);
   if (early !== undefined) return yield* conclude(known, early, effects);
   const { account, answer } = known;
@@ -71,13 +72,11 @@ function* cleanUp(start: WithAccount, effects: AccountEffectSet): Run {
   return yield* conclude(s, end, effects);
 }
 
-/** ApiKeys that wait for an attempt to be explained use the account. */
-function* readForAttempts(
-  start: WithAccount,
-  effects: AccountEffectSet,
-): AccountEffects<WithAccount> {
-  if (consoleUnusable(start) !== undefined || !isAttemptListDue(start, effects.readNow().now))
-    return start;
+/** ApiKeys that wait for an attempt to be explained use the account, and users that wait for the console wait for it. */
+function* readForUsers(start: WithAccount, effects: AccountEffectSet): AccountEffects<WithAccount> {
+  const { now } = effects.readNow();
+  const isDue = start.usersAreBlocked ? isReadDue(start, now) : isAttemptListDue(start, now);
+  if (!isDue || consoleUnusable(start) !== undefined) return start;
   const s = yield* effects.tryGetAccount(start, { saId: start.account.saId });
   return s instanceof IamError ? start : s;
 }

@@ -17,6 +17,7 @@ import { type Missing, unobserved, waitForAll } from "./wait.ts";
 /** Connections are suspended by name only, because a suspended connection also prevents revoking access. */
 const selectable = kindNames.filter((kind) => !isConnectionKind(kind));
 
+/** Changes what others use before the others: these report its suspension as long as it lasts. */
 export async function setSuspend(invocation: Invocation, suspend: boolean): Promise<ExitCode> {
   const { io, options, args } = invocation;
   const given = parseNames(args);
@@ -29,6 +30,7 @@ export async function setSuspend(invocation: Invocation, suspend: boolean): Prom
   for (const object of unchanged) io.note(`${nameOf(object)} ${already}`);
   const changes = objects
     .filter((object) => !unchanged.includes(object))
+    .toSorted((one, other) => rankOf(one) - rankOf(other))
     .map((object) => changeOf(object, { spec: { suspend } }, done));
   const changed = [...(await makeChanges(invocation, cluster, changes)), ...unchanged];
   const isOfAccounts = suspend && changed.some(({ kind }) => kind === "ServiceAccount");
@@ -48,6 +50,12 @@ export async function setSuspend(invocation: Invocation, suspend: boolean): Prom
       unobserved(object, before) ?? (suspend ? undefined : resumedMissing(cluster, object)),
     done: (object) => (suspend ? exitCode.ok : printReadiness(io, object)),
   });
+}
+
+/** Connections first, then accounts. */
+function rankOf({ kind }: AnyObject): number {
+  if (isConnectionKind(kind)) return 0;
+  return kind === "ServiceAccount" ? 1 : 2;
 }
 
 /** After `resume`, the command also waits for a rotation that was requested in the meantime. */

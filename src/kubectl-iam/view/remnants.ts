@@ -5,7 +5,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import { isGone } from "../cluster/bound-policies.ts";
 import { whyDeletionWaits } from "../cluster/deletion-waits.ts";
-import { type AnyObject, nameOf } from "../cluster/kinds.ts";
+import { type AnyObject, commandAbout, nameOf } from "../cluster/kinds.ts";
 import { liveKeysOf, missingAccounts } from "../cluster/live-keys.ts";
 import { objectsOf, type World } from "../cluster/read.ts";
 import { belongsTo, chainOf } from "../cluster/relations.ts";
@@ -52,8 +52,8 @@ function accountRemnant(account: ServiceAccount, world: World): Remnant {
   const { metadata, status } = account;
   const policy = deletionPolicyOf(account);
   const exists = status?.saId !== undefined && !isGone(account);
-  const canDelete =
-    connectionOf(account, world)?.spec.extraCalls?.deleteServiceAccount !== undefined;
+  const connection = connectionOf(account, world);
+  const canDelete = connection?.spec.extraCalls?.deleteServiceAccount !== undefined;
   const details = {
     Revoke: "its policies are unbound",
     Retain: "policies bound outside the operator stay bound",
@@ -66,8 +66,16 @@ function accountRemnant(account: ServiceAccount, world: World): Remnant {
     namespace: metadata.namespace,
     what: `account ${status?.saId ?? "(not created)"} of ${nameOf(account)}`,
     stays: exists && !(policy === "Delete" && canDelete),
-    detail: exists ? details[policy] : "the account does not exist in the console",
+    detail: exists
+      ? `${details[policy]}${waitForConnection(connection)}`
+      : "the account does not exist in the console",
   };
+}
+
+function waitForConnection(connection: Connection | undefined): string {
+  return connection?.spec.suspend === true
+    ? `; it waits, and is given up in the end, while ${nameOf(connection)} is suspended: ${commandAbout("resume", connection)}`
+    : "";
 }
 
 function orphanedRemnants({ metadata, status }: ServiceAccount): readonly Remnant[] {

@@ -78,6 +78,20 @@ function reasonsOf(world: StoryWorld): readonly string[] {
 }
 
 export const endingStories: readonly Story[] = [
+  unready("objects of an account that is gone, unnoticed, are deleted at once", async (world) => {
+    await world.begin();
+    const [account] = world.sim.console.world.accounts.values();
+    world.sim.deleteAccountInConsole(account?.saId ?? "");
+    world.sim.delete(apiKeyType, "ci");
+    world.sim.delete(policyBindingType, "reader");
+    await world.pass(3 * SECOND);
+    world.sim.delete(serviceAccountType, ACCOUNT);
+    await world.pass(2 * MINUTE);
+    world.expect("the PolicyBinding", world.sim.get(policyBindingType, "reader"), undefined);
+    world.expect("the account", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+    const told = world.events("reader").join(" ");
+    world.expect("no policy is said to stay", told.includes("PoliciesNotRevoked"), false);
+  }),
   unready("a deleted ApiKey names the keys that still work", async (world) => {
     await world.begin({ key: { rotation: { overlap: "1h" } } });
     world.rotate("one");
