@@ -10,7 +10,7 @@ import { pairIn } from "./secret/view.ts";
  * account than the key in the status: it must not be sent to the console of that account.
  */
 export async function readPair(
-  context: Pick<Context, "kube">,
+  context: Pick<Context, "caches" | "kube">,
   { metadata, spec, status }: ApiKey,
   signal: AbortSignal,
 ): Promise<KeyPair | undefined> {

@@ -1,9 +1,10 @@
 /** Reads of an ApiKey's Secrets: live, or from the watch. */
 import type { ApiKeySpec } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
-import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
+import { type KubeObject, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import { secretType } from "../../resources/resource-types.ts";
+import { indexes } from "../../resources/indexes.ts";
+import { apiKeyType, secretType } from "../../resources/resource-types.ts";
 import type { ApiKeyReading, HeldPair } from "./rules/snapshot.ts";
 import type { KeyStatus } from "./rules/status.ts";
 import {
@@ -12,10 +13,11 @@ import {
   type SecretRole,
   secretNameOf,
 } from "./secret/owner.ts";
-import { type SecretView, viewSecret } from "./secret/view.ts";
+import type { IssuedPair } from "./secret/pair.ts";
+import { pairIn, type SecretView, viewSecret } from "./secret/view.ts";
 
 export async function readSecret(
-  { kube }: Pick<ApiKeyReading, "kube">,
+  { kube, caches }: Pick<ApiKeyReading, "kube" | "caches">,
   owner: SecretOwner,
   spec: ApiKeySpec,
   role: SecretRole,
@@ -23,7 +25,27 @@ export async function readSecret(
   knownKeyId?: string,
 ): Promise<SecretView> {
   const key = secretKeyOf(owner, spec, role);
-  return viewSecret(await kube.get(secretType, key, { signal }), owner, spec, role, knownKeyId);
+  const stored = await kube.get(secretType, key, { signal });
+  const view = viewSecret(stored, owner, spec, role, knownKeyId);
+  const pair = pairIn(view);
+  if (view.kind !== "Ours" || pair === undefined || pair.keyId === knownKeyId) return view;
+  return isOfAnother(pair, owner, spec, caches) ? { ...view, pair: undefined } : view;
+}
+
+/** Whether the status of another ApiKey names the key: its pair was copied, and the other ApiKey revokes it one day. */
+function isOfAnother(
+  { keyId, serviceAccount }: IssuedPair,
+  { namespace, uid }: SecretOwner,
+  { serviceAccountRef }: ApiKeySpec,
+  caches: ApiKeyReading["caches"],
+): boolean {
+  const account = keyText({ namespace, name: serviceAccount ?? serviceAccountRef.name });
+  return caches
+    .of(apiKeyType)
+    .byIndex(indexes.serviceAccount, account)
+    .filter(({ metadata }) => metadata.uid !== uid)
+    .flatMap(({ status }) => [status?.current, ...(status?.superseded ?? [])])
+    .some((key) => key?.keyId === keyId);
 }
 
 export function secretKeyOf(

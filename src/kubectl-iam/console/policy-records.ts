@@ -16,6 +16,8 @@ export interface Statement {
 
 export interface PolicyRecord {
   readonly policyId: string | undefined;
+  /** The status that the console shows, if it is not active. */
+  readonly otherStatus?: string | undefined;
   /** `undefined` if the record contains no readable statements. */
   readonly statements: readonly Statement[] | undefined;
   readonly json: Json;
@@ -33,6 +35,7 @@ export function readPolicyRecords(json: Json | undefined): readonly PolicyRecord
   if (json === undefined) return [];
   return readListing(json, ["policies"]).records.map((record) => ({
     policyId: idOf(record),
+    otherStatus: otherStatusOf(record),
     statements: statementsOf(record),
     json: record,
   }));
@@ -41,6 +44,11 @@ export function readPolicyRecords(json: Json | undefined): readonly PolicyRecord
 function idOf(record: Json): string | undefined {
   const id = isJsonObject(record) ? (record.policyId ?? record.id) : undefined;
   return typeof id === "string" ? id : undefined;
+}
+
+function otherStatusOf(record: Json): string | undefined {
+  const status = isJsonObject(record) ? ownEntry(record, "status") : undefined;
+  return typeof status === "string" && status !== "active" ? status : undefined;
 }
 
 function statementsOf(record: Json | undefined): readonly Statement[] | undefined {

@@ -1,6 +1,6 @@
 /** What the bound policies allow for an action, as far as the console shows their statements. Pure. */
 import type { PolicyRecord, Statement } from "../console/policy-records.ts";
-import { type Finding, failed, ok, skipped, unknown } from "./finding.ts";
+import { type Finding, failed, ok, skipped, unknown, warning } from "./finding.ts";
 
 /** A finding for each relevant policy, and a finding for all policies together. */
 export function judgePolicies(
@@ -9,14 +9,26 @@ export function judgePolicies(
   records: readonly PolicyRecord[],
   action: string | undefined,
 ): readonly Finding[] {
-  const own = bound.map((policyId) => ({
-    policyId,
-    statements: records.find((record) => record.policyId === policyId)?.statements,
-  }));
-  const each = own.map(({ policyId, statements }) =>
-    statements === undefined
-      ? skipped(check, `${policyId}: the console does not show its statements`)
-      : ok(check, `${policyId}: ${describe(statements, action)}`),
+  const own = bound.map((policyId) => {
+    const record = records.find((each) => each.policyId === policyId);
+    const { statements, otherStatus } = record ?? {};
+    // What such a policy allows is not documented.
+    return {
+      policyId,
+      otherStatus,
+      statements: otherStatus === undefined ? statements : undefined,
+    };
+  });
+  const each = own.map(({ policyId, statements, otherStatus }) =>
+    otherStatus !== undefined
+      ? warning(
+          check,
+          `${policyId}: the console lists it as ${otherStatus}`,
+          "Bind an active policy.",
+        )
+      : statements === undefined
+        ? skipped(check, `${policyId}: the console does not show its statements`)
+        : ok(check, `${policyId}: ${describe(statements, action)}`),
   );
   if (action === undefined || bound.length === 0) return each;
   const relevant = own.flatMap(({ statements = [] }) => statements).filter(covers(action));

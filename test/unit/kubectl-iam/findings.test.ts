@@ -480,8 +480,9 @@ describe("policies", () => {
         },
         { policyId: "deny", statements: [statement("Deny", ["svc:A.B.Read"])] },
         { policyId: "dark" },
+        { policyId: "old", status: "inactive", statements: [statement("Allow", ["svc:A.B.Read"])] },
       ],
-      dataCount: 4,
+      dataCount: 5,
     },
   });
   const verdicts = (bound: readonly string[], action = "svc:A.B.Read") =>
@@ -493,6 +494,7 @@ describe("policies", () => {
     expect(verdicts(["read", "deny"]).at(-1)).toBe("failed");
     expect(verdicts(["read"], "svc:A.C.Read").at(-1)).toBe("failed");
     expect(verdicts(["dark"])).toEqual(["skipped", "unknown"]);
+    expect(verdicts(["old"])).toEqual(["warning", "unknown"]);
     expect(verdicts(["read", "dark"])).toEqual(["ok", "skipped", "unknown"]);
     expect(verdicts(["deny", "dark"]).at(-1)).toBe("failed");
     expect(verdicts([])).toEqual([]);

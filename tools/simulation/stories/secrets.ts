@@ -57,6 +57,16 @@ function writes(world: StoryWorld): number {
 }
 
 const foreignSecrets: readonly Story[] = [
+  story("a pair that is copied from another ApiKey is not taken for the own one", async (world) => {
+    await world.begin();
+    createKey(world.sim, "other");
+    await world.pass(MINUTE);
+    putBack(world, world.sim.get(secretType, "other") ?? {});
+    world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
+    await world.pass(MINUTE);
+    const [own, other] = ["ci", "other"].map((name) => world.secret(name).keyId);
+    world.expect("each has a key of its own", own !== other);
+  }),
   unready("a foreign Secret of the name stays as it is", async (world) => {
     world.sim.create(secretType, { metadata: inNamespace("ci"), stringData: { mine: "yes" } });
     await world.begin();
