@@ -69,7 +69,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     { title: "EXPIRES", cell: ({ expirationTime }) => relative(expirationTime, now) },
   ];
   const unknown = unauditedAccounts(existing);
-  const isWhole = unreadable.length === 0 && unknown.length === 0;
+  const open = openAttempts(world.apiKeys);
+  const isWhole = unreadable.length === 0 && unknown.length + open.length === 0;
   const empty = isWhole
     ? "No orphaned or unmanaged keys."
     : "No orphaned or unmanaged key is known.";
@@ -78,6 +79,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const age = ageOfLists(existing, now);
   if (age !== undefined && !isStructured(invocation)) io.note(age);
   for (const { name, why } of unknown) io.note(`${name}: unmanaged keys are unknown: ${why}`);
+  for (const name of open)
+    io.note(`${name}: whether its last attempt has issued a key is not known yet.`);
   if (rows.length > 0) io.note(`\n${adviceFor(rows).join("\n")}`);
   const kinds = new Set(rows.map(({ kind }) => kind));
   const isUnknown = kinds.delete("Unconfirmed") || !isWhole;
@@ -209,6 +212,13 @@ export function unauditedAccounts(
     const why = audit?.message ?? "the operator has not reported on them yet.";
     return [{ name: `iamsa/${metadata.name}`, why }];
   });
+}
+
+/** Pure. ApiKeys with an attempt whose key, if there is one, is not known. */
+export function openAttempts(apiKeys: readonly ApiKey[]): readonly string[] {
+  return apiKeys
+    .filter(({ status }) => status?.attempt !== undefined && status.pending === undefined)
+    .map(nameOf);
 }
 
 /** A new key of a stalled ApiKey, or of one whose Secret NAME-next the API server refuses. */

@@ -13,6 +13,7 @@ import {
   adviceFor,
   ageOfLists,
   findOrphans,
+  openAttempts,
   unauditedAccounts,
 } from "../../../src/kubectl-iam/commands/orphans.ts";
 import { readPair } from "../../../src/kubectl-iam/console/from-cluster.ts";
@@ -188,6 +189,15 @@ describe("orphans", () => {
     );
     expect(adviceOn({}, ["d"])).toMatch(/^Unmanaged: (?!.*forget-orphan)/);
     expect(adviceOn({ orphaned: [lost] }, ["d"]).split("\n")).toHaveLength(2);
+  });
+
+  test.each<[string, object, boolean]>([
+    ["an attempt is open", { attempt: {} }, true],
+    ["its key is known", { attempt: {}, pending: {} }, false],
+    ["none is open", {}, false],
+  ])("if %s, its key is unknown: %3$s", (_, status, isUnknown) => {
+    const object = { kind: "ApiKey", metadata: { name: "k" }, status } as unknown as ApiKey;
+    expect(openAttempts([object])).toEqual(isUnknown ? ["iamkey/k"] : []);
   });
 
   test.each<[string, object | undefined, boolean]>([
