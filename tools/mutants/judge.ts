@@ -51,7 +51,7 @@ export class Judge implements AsyncDisposable {
     const trials = await this.#startTrials();
     const verdict = await trials.judge(mutant, mutated, suite, known);
     if (verdict.kind !== "Missed" || !("mutated" in mutant)) return verdict;
-    const compiled = await this.#copy.with(mutated, async () => compile(this.#copy.root));
+    const compiled = await this.#copy.with(mutated, () => compile(this.#copy.root, mutated.file));
     return compiled.kind === "Missed" ? trials.judge(mutant, mutated, "stories") : compiled;
   }
 
