@@ -13,6 +13,7 @@ const MISSED: Verdict = { kind: "Missed" };
 
 export class Trials implements AsyncDisposable {
   readonly #copy: Copy;
+  readonly #noticed = new Map<string, Set<string>>();
   #vitest: Vitest;
 
   private constructor(copy: Copy, vitest: Vitest) {
@@ -28,11 +29,17 @@ export class Trials implements AsyncDisposable {
     await this.#vitest.close();
   }
 
-  /** First the test that noticed the mutant the last time, then its file, then all that might. */
+  /**
+   * First the test that noticed the mutant the last time, then its file, then all that might. Of a suite's files those go
+   * first that noticed another mutant of the same source.
+   */
   judge(mutant: Named, mutated: Mutated, suite: VitestSuite, known?: string): Promise<Verdict> {
+    const likely = this.#likely(suite, mutated.file);
     const act = async () => {
-      for await (const verdict of this.#attempts(mutant, suite, known))
+      for await (const verdict of this.#attempts(mutant, suite, [...likely], known)) {
+        if (verdict.kind === "Noticed") likely.add(partsOf(verdict.test).file);
         if (verdict.kind !== "Missed") return verdict;
+      }
       return MISSED;
     };
     return this.#copy.with(mutated, act, (path) => this.#vitest.invalidateFile(path));
@@ -44,13 +51,27 @@ export class Trials implements AsyncDisposable {
     return this.#run([file], suite, name);
   }
 
-  async *#attempts(mutant: Named, suite: VitestSuite, known?: string): AsyncGenerator<Verdict> {
+  async *#attempts(
+    mutant: Named,
+    suite: VitestSuite,
+    likely: readonly string[],
+    known?: string,
+  ): AsyncGenerator<Verdict> {
     if (known !== undefined) {
       const { file, name } = partsOf(known);
       yield this.#run([file], suite, name);
       yield this.#run([file], suite);
     }
+    if (known === undefined && likely.length > 0) yield this.#run(likely, suite);
     for (const files of testsFor(mutant, suite)) yield this.#run(files, suite);
+  }
+
+  /** The files of the suite that noticed a mutant of this source. */
+  #likely(suite: VitestSuite, source: string): Set<string> {
+    const key = `${suite} ${source}`;
+    const files = this.#noticed.get(key) ?? new Set();
+    this.#noticed.set(key, files);
+    return files;
   }
 
   async #run(paths: readonly string[], suite: VitestSuite, name?: string): Promise<Verdict> {
