@@ -35,7 +35,8 @@ const status = z.object({
     description: "How many policies are bound on behalf of this object, as last written or read.",
   }),
   lastSyncTime: timestamp.optional().meta({
-    description: "When the console was last written or found to be as declared.",
+    description:
+      "When the policies of this object were last written, or found to be bound (noted once an hour).",
   }),
 });
 
@@ -76,7 +77,8 @@ export const policyBindingKind = defineKind({
       name: "Synced",
       type: "date",
       jsonPath: ".status.lastSyncTime",
-      description: "Time since the console was last written or found to be as declared.",
+      description:
+        "Time since the policies of this object were last written, or found to be bound (noted once an hour).",
     },
   ],
   selectableFields: [".spec.serviceAccountRef.name"],

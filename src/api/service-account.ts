@@ -241,9 +241,10 @@ const status = z.object({
         description:
           "How many policies are bound in all, as last read; absent if the console no longer has the account.",
       }),
-      lastSyncTime: timestamp
-        .optional()
-        .meta({ description: "When the bindings were last written or found to be as declared." }),
+      lastSyncTime: timestamp.optional().meta({
+        description:
+          "When the bindings were last written, or found to be as declared (noted once an hour).",
+      }),
       ungrantedTime: timestamp.optional().meta({
         description:
           "Since when no grant of the connection matches the namespace. The grace period of the connection starts here.",

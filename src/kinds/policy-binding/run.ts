@@ -120,8 +120,8 @@ function* reconcileUnavailable(
     const gone = s.account && recordGone(s.account);
     if (gone !== undefined) {
       yield* recordBindings(s, gone);
-      // The next run starts from the new record.
-      return endRun(s, withoutReport(1));
+      // What is left of a deleted object is recorded over the new record.
+      if (s.bindings.some(({ stage }) => stage === "Revoking")) return endRun(s, withoutReport(1));
     }
     s = yield* leaveUnrevoked(s, endsAs, releasable(s, "Revoking"));
   }

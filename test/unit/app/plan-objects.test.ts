@@ -102,6 +102,25 @@ test("revoking access of an account unbinds its policies", async () => {
   });
 });
 
+test("an account that the console no longer has is told for its PolicyBindings, too", async () => {
+  const status = { saId: "sa-gone", tpn: "tpn:gone", consoleURL: console.url, ownership: "Owned" };
+  const account = object("ServiceAccount", "bot", {});
+  const binding = object("PolicyBinding", "read", { ...ref, policyIds: ["pol-read"] });
+  const policies = [{ policyId: "pol-read", state: "Declared" }];
+  cluster.put(serviceAccountType, {
+    ...account,
+    status: { ...status, bindings: { policyCount: 1, policies } },
+  });
+  cluster.put(policyBindingType, { ...binding, status: { appliedPolicyIds: ["pol-read"] } });
+  expect(await plan([account, binding])).toEqual({
+    calls: [],
+    obstacles: [
+      expect.stringMatching(/^ServiceAccountGone: /),
+      expect.stringMatching(/^WaitingForServiceAccount: The console no longer has/),
+    ],
+  });
+});
+
 test("a second account with the same name is not planned", async () => {
   expect(
     await plan([

@@ -43,6 +43,14 @@ function recordOf(world: StoryWorld): Tree {
   return treeAt(treeAt(world.sim.get(serviceAccountType, ACCOUNT) ?? {}, "status"), "bindings");
 }
 
+function bindingStatus(world: StoryWorld): Tree {
+  return treeAt(world.sim.get(policyBindingType, "reader") ?? {}, "status") ?? {};
+}
+
+function ageMs(world: StoryWorld, time: unknown): number {
+  return world.sim.kernel.now - Date.parse(String(time));
+}
+
 /** The policies in its record, in these states if any are given. */
 function recorded(world: StoryWorld, ...states: readonly PolicyState[]): readonly string[] {
   return recordedPolicies(recordOf(world), ...states);
@@ -321,6 +329,11 @@ export const bindingStories: readonly Story[] = [
     world.change(clusterConnectionType, "default", { ...never, grants: [] });
     await world.pass(HOUR);
     world.expect("bound as before", world.bound, [READ]);
+    world.annotate(policyBindingType, "reader", { [annotations.reconcileRequestedAt]: "now" });
+    await world.pass(MINUTE);
+    const { reason, message = "" } = world.condition(policyBindingType, "reader") ?? {};
+    world.expect("the binding says why", reason, "NotGranted");
+    world.expect("and what is bound", message.includes(`Bound: ${READ}.`));
   }),
   unready("a namespace without a grant gets no account", async (world) => {
     await world.begin();
@@ -646,11 +659,18 @@ export const bindingStories: readonly Story[] = [
   ...[serviceAccountType, policyBindingType].map((type) =>
     story(`drift is corrected at once on request at the ${type.kind}`, async (world) => {
       await world.begin({ policyIds: [READ] });
+      await world.pass(MINUTE);
       bindInConsole(world, []);
       const name = type === serviceAccountType ? ACCOUNT : "reader";
       world.annotate(type as ResourceType, name, { [annotations.reconcileRequestedAt]: "now" });
       await world.pass(2 * SECOND);
       world.expect("bound again", world.bound, [READ]);
+      const times = [recordOf(world), bindingStatus(world)].map((each) => each.lastSyncTime);
+      world.expect(
+        "its time is told",
+        times.map((each) => ageMs(world, each) < 3 * SECOND),
+        [true, true],
+      );
       const { status } = world.sim.get(type as ResourceType, name) ?? {};
       const { lastHandledReconcileAt } = status as { lastHandledReconcileAt?: string };
       world.expect("the request is answered", lastHandledReconcileAt, "now");

@@ -368,7 +368,7 @@ export const endingStories: readonly Story[] = [
     world.expect(
       "what is left",
       world.events(ACCOUNT).find((each) => each.startsWith("Retained")),
-      `Retained: Left service account ${saId} (${tpn}; no list has shown a key) as it is.`,
+      `Retained: Left service account ${saId} (${tpn}; whether it has keys is unknown) as it is.`,
     );
   }),
   unready("a deletion looks into an open attempt first", async (world) => {

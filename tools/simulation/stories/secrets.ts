@@ -57,6 +57,26 @@ function writes(world: StoryWorld): number {
 }
 
 const foreignSecrets: readonly Story[] = [
+  ...["suspended", "plan-only"].map((pause) =>
+    story(`an entry that is lost while the ApiKey is ${pause} is reported`, async (world) => {
+      await world.begin();
+      await world.pass(MINUTE);
+      const planOnly = (value: string) => ({ [annotations.planOnly]: value });
+      if (pause === "suspended") world.change(apiKeyType, "ci", { suspend: true });
+      else world.annotate(apiKeyType, "ci", planOnly("true"));
+      await world.pass(MINUTE);
+      world.sim.meddle(() => world.sim.patch(secretType, "ci", { data: { keyId: null } }));
+      await world.pass(6 * MINUTE);
+      const { status, message = "" } = world.condition(apiKeyType, "ci") ?? {};
+      world.expect("it is not Ready", status, "False");
+      world.expect(
+        `what is lost: ${message}`,
+        message.includes("workloads might not find entry keyId"),
+      );
+      if (pause === "suspended") world.change(apiKeyType, "ci", { suspend: false });
+      else world.annotate(apiKeyType, "ci", planOnly("false"));
+    }),
+  ),
   story("a pair that is copied from another ApiKey is not taken for the own one", async (world) => {
     await world.begin();
     createKey(world.sim, "other");

@@ -2,10 +2,12 @@
 import { hash as digest } from "node:crypto";
 import type { ApiKeyStatus } from "../../../api/api-key.ts";
 import { type AgreedTime, certainTime, correctedTime } from "../../../util/agreed-time.ts";
+import { ownEntry } from "../../../util/own-entry.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../../util/time.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { type AccountValues, renderEntries } from "../secret/render.ts";
+import { usesVariable } from "../secret/template.ts";
 import { accountInUse } from "./accounts.ts";
 import { declarationHash, renderingOf } from "./rendering.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
@@ -40,7 +42,8 @@ export function contentOf(snapshot: ApiKeySnapshot, at: AgreedTime): SecretConte
   const account = accountInUse(snapshot);
   const known = withCorrectedReplacement(object.status?.content, at);
   const rendering = renderingOf(snapshot, certainTime(at));
-  if (account.kind !== "Ready" || rendering?.hasEntries !== true) return known;
+  if (account.kind !== "Ready" || rendering === undefined || rendering.differingEntries.length > 0)
+    return known;
   const hash = contentHash(spec.secret.data, account.values, rendering.pair);
   // A Secret whose metadata differs is read in every run.
   const seen = { hash, ...(rendering.isInPlace ? asSeen(snapshot, certainTime(at)) : {}) };
@@ -48,6 +51,23 @@ export function contentOf(snapshot: ApiKeySnapshot, at: AgreedTime): SecretConte
   return known === undefined && hasAdopted !== true
     ? seen
     : { ...seen, replacementTime: toIso8601(at.now) };
+}
+
+/** They change with the end of an overlap. */
+const PREVIOUS = ["previousKeyId", "previousSecret"];
+
+/** Names of entries that the Secret had as they are declared, and has no more. */
+export function lostEntries(snapshot: ApiKeySnapshot, now: Instant): readonly string[] {
+  const { object, spec } = snapshot;
+  const account = accountInUse(snapshot);
+  const rendering = renderingOf(snapshot, now);
+  if (account.kind !== "Ready" || rendering === undefined) return [];
+  const hash = contentHash(spec.secret.data, account.values, rendering.pair);
+  if (hash !== object.status?.content?.hash) return [];
+  return rendering.differingEntries.filter((name) => {
+    const template = ownEntry(spec.secret.data, name);
+    return template !== undefined && !PREVIOUS.some((each) => usesVariable(template, each));
+  });
 }
 
 function withCorrectedReplacement(

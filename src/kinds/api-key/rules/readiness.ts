@@ -7,8 +7,10 @@ import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
 import { firstFinding, type Outcome } from "../../../reconciler/rules/outcome.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import { DAY, HOUR, type Instant, toIso8601 } from "../../../util/time.ts";
+import { truncateList } from "../../../util/truncate-list.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import { accountInUse } from "./accounts.ts";
+import { lostEntries } from "./content.ts";
 import { describeRejection } from "./former-key.ts";
 import { losses, rotationIsRequested } from "./needs.ts";
 import { isDelivered } from "./rendering.ts";
@@ -28,8 +30,9 @@ export function readinessOf(
   const { self, spec, status } = snapshot;
   const { current } = status;
   const obstacle = obstacleTo(snapshot, outcome) ?? endedAccount(snapshot);
-  if (current === undefined || !isUsable(snapshot, certainTime(at)))
-    return withLoss(obstacle, lossOf(snapshot, at));
+  const lost = describeLost(snapshot, at);
+  if (current === undefined || lost !== undefined || !isUsable(snapshot, certainTime(at)))
+    return withLoss(obstacle, lossOf(snapshot, at) ?? lost);
   const held = `Key ${current.keyId} is in Secret ${secretNameOf(self.name, spec)} and valid until ${toIso8601(current.expirationTime)}.`;
   if (now >= safetyLimit(current) && now >= renewalTime(current, spec.rotation, self.uid, now))
     return {
@@ -85,6 +88,16 @@ function lossOf(snapshot: ApiKeySnapshot, at: ClockReading): Loss | undefined {
   const found = firstFinding(losses, snapshot, at);
   const text = found?.message ?? describeRejection(snapshot);
   return text === undefined ? undefined : { text, isShown: !UNPROVEN.has(found?.reason ?? "") };
+}
+
+/** Workloads may read other entries than those. */
+function describeLost(snapshot: ApiKeySnapshot, at: ClockReading): Loss | undefined {
+  const { self, spec } = snapshot;
+  const entries = lostEntries(snapshot, certainTime(at));
+  if (self.deletingSince !== undefined || entries.length === 0) return undefined;
+  const named = `${entries.length === 1 ? "entry" : "entries"} ${truncateList(entries, 10)}`;
+  const text = `Secret ${secretNameOf(self.name, spec)} is no longer as the operator wrote it: workloads might not find ${named}.`;
+  return { text, isShown: false };
 }
 
 /** Says how to replace a key that was issued for more days than the spec has now. */

@@ -23,8 +23,8 @@ export function isDelivered({ status, target }: ApiKeySnapshot): boolean {
 export interface Rendering extends SecretContents {
   /** Whether the stored Secret matches. */
   readonly isInPlace: boolean;
-  /** Whether its entries do: what consumers read. */
-  readonly hasEntries: boolean;
+  /** Names of its entries that do not: what consumers read. */
+  readonly differingEntries: readonly string[];
   /** The Secret as it is to be. */
   readonly wanted: Secret;
 }
@@ -40,8 +40,8 @@ export function renderingOf(snapshot: ApiKeySnapshot, now: Instant): Rendering |
   const previous = previousInUse(snapshot, now);
   const wanted = targetSecret(self, spec, account.values, { pair, previous });
   const isInPlace = differences(target.secret, wanted, self).length === 0;
-  const hasEntries = isInPlace || differingEntries(target.secret, wanted).length === 0;
-  return { pair, previous, isInPlace, hasEntries, wanted };
+  const entries = isInPlace ? [] : differingEntries(target.secret, wanted);
+  return { pair, previous, isInPlace, differingEntries: entries, wanted };
 }
 
 /** Identifies a Secret as it is to be written. */

@@ -34,7 +34,7 @@ export function readinessOf(
   const ignoredFor = whyIgnored(binding, conclusion);
   if (ignoredFor !== undefined && isAsDeclared(bound, binding))
     return allBound(declaredBy(binding), unread);
-  const why = binding.problem ?? ignoredFor;
+  const why = ungranted(binding, conclusion) ?? binding.problem ?? ignoredFor;
   if (why !== undefined) {
     const { reason, message, advice } = why;
     const parts = [message, describeBound(bound, binding, unread), advice];
@@ -46,6 +46,12 @@ export function readinessOf(
 /** Then nothing is bound, whatever else is wrong. */
 function isAccountGone({ availability }: BindingsSnapshot): boolean {
   return availability.kind === "Unavailable" && availability.endsAs === "AccountGone";
+}
+
+/** Without a grant for the namespace, a policy that is not granted is no problem of the object. */
+function ungranted({ problem }: BindingView, conclusion: Conclusion): SpecProblem | undefined {
+  if ("decision" in conclusion || conclusion.reason !== "NotGranted") return undefined;
+  return problem?.reason === "PolicyNotGranted" ? { ...conclusion, advice: "" } : undefined;
 }
 
 /** Why the spec of the object is not carried out for now, though nothing is wrong with it. */

@@ -109,7 +109,8 @@ function statusOf(snapshot: UsableSnapshot, evaluation: Evaluation): BindingsSta
     revocation: availability.account.accessRevoked ? revocationOf(snapshot, evaluation) : undefined,
   });
   const changed = !isDeepStrictEqual(next, stored);
-  if (verified && (changed || isStale(stored.lastSyncTime, now)))
+  const isNews = changed || snapshot.synced !== undefined;
+  if (verified && (isNews || isStale(stored.lastSyncTime, now)))
     return { ...next, lastSyncTime: toIso8601(now) };
   return changed ? next : undefined;
 }

@@ -111,7 +111,7 @@ function isRestricted({ availability }: BindingsSnapshot): boolean {
 }
 
 function statusOf(
-  { source, account, availability, now, live }: BindingsSnapshot,
+  { source, account, availability, now, live, synced }: BindingsSnapshot,
   binding: BindingView,
   { status = {} }: PolicyBinding,
   conclusion: Conclusion,
@@ -124,9 +124,11 @@ function statusOf(
   });
   if ("decision" in conclusion) {
     const { shares } = conclusion.decision;
-    const next = withPolicies(shares.get(binding.uid) ?? binding.applied);
+    const share = shares.get(binding.uid) ?? binding.applied;
+    const next = withPolicies(share);
     const isSynced = conclusion.verified && isActive(binding);
-    return isSynced && hasNews(status, next, binding, now)
+    const isCorrected = synced !== undefined && !contains(conclusion.before, share);
+    return isSynced && (isCorrected || hasNews(status, next, binding, now))
       ? { ...next, lastSyncTime: toIso8601(now) }
       : next;
   }

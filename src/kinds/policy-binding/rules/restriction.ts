@@ -56,7 +56,8 @@ export function toAvailability(
   const account: BoundAccount = { ...named, foreignPolicies: "Keep", withdrawn };
   const base = why.endsAs === undefined ? (refusal ?? why) : why;
   const restriction: Restriction = { ...base, ...(withdrawal && { withdrawal }) };
-  return isUrgent(account, restriction, situation) ? { kind: "Usable", account, restriction } : why;
+  if (isUrgent(account, restriction, situation)) return { kind: "Usable", account, restriction };
+  return ungranted === undefined ? why : base;
 }
 
 /** Policies bound by the operator and no longer granted. */

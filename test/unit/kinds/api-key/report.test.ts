@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { IamError } from "../../../../src/console/errors.ts";
+import { contentHash } from "../../../../src/kinds/api-key/rules/content.ts";
 import { readinessOf } from "../../../../src/kinds/api-key/rules/readiness.ts";
 import { nextDueMs, report } from "../../../../src/kinds/api-key/rules/report.ts";
 import type { ApiKeySnapshot, ReadyAccount } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
 import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
+import { Redacted } from "../../../../src/util/redacted.ts";
 import { DAY, HOUR } from "../../../../src/util/time.ts";
 import {
   account,
@@ -22,6 +24,7 @@ import {
   snapshot,
   superseded,
   timing,
+  values,
 } from "./builders.ts";
 
 const rest = { kind: "Settled" } as const;
@@ -54,6 +57,18 @@ const agedLater = {
 const listing = (changes: Partial<ReadyAccount>) => ({
   account: { ...account, listsKeys: true, liveKeyIds: [], lastKeyListTime: NOW, ...changes },
 });
+const overlapping = keySpec({
+  secret: { data: { id: "${keyId}", key: "${secret}", old: "${previousSecret}" } },
+});
+const withFormer = delivered({
+  spec: overlapping,
+  target: holding(pair(1), overlapping, { keyId: "sak_0", secret: new Redacted("former") }),
+});
+const hash = contentHash(overlapping.secret.data, values, pair(1));
+const afterOverlap = {
+  ...withFormer,
+  object: { ...withFormer.object, status: { content: { hash } } },
+};
 const PENDING = "Reconciling Pending: The key is not in its Secret yet.";
 const HELD = "Key sak_1 is in Secret ci and valid until 2026-04-09T00:00:00Z.";
 const AGED = "Key sak_1 is in Secret ci and valid until 2026-01-15T00:00:00Z.";
@@ -143,6 +158,7 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
   ],
   ["suspended without a key", snapshot(), suspended, `Stalled Suspended: ${PAUSED}`],
   ["suspended with a key", delivered(), suspended, `Ready KeyDelivered: ${HELD}`],
+  ["suspended at the end of an overlap", afterOverlap, suspended, `Ready KeyDelivered: ${HELD}`],
   [
     "suspended with a key that the console rejects and no longer lists",
     delivered({ ...listing({}), rejection: { keyId: "sak_1", since: 0 } }),
