@@ -19,10 +19,10 @@ export function expectedSync(
   { policyIds, before, suspects }: Sync,
   policies: readonly IamPolicy[] | undefined,
 ): ExpectedSync {
-  const isRevocation = snapshot.availability.account.accessRevoked;
-  const faulty = isRevocation ? [] : faultyPolicies(suspects, before, policies);
+  if (snapshot.availability.account.accessRevoked) return { policyIds, why: [] };
+  const faulty = faultyPolicies(suspects, before, policies);
   if (faulty.length === 0) {
-    const respelled = isRevocation ? [] : addedInOtherSpelling({ suspects, before }, policies);
+    const respelled = addedInOtherSpelling({ suspects, before }, policies);
     const why = respelled.map((text) => `Policy ${text}. The console may refuse the call.`);
     return { policyIds, why };
   }

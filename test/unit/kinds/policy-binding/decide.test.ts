@@ -12,6 +12,8 @@ const removingWithdrawn = account({ foreignPolicies: "Remove", withdrawn: ["p1"]
 const withdrawing = (...ids: string[]) => account({ withdrawn: ids });
 const having = (...ids: string[]) => account(recorded(ids));
 
+const unfinished = account({ ledger: { ...recorded(["p1"]).ledger, isComplete: false } });
+
 const UNREADABLE = "unreadable";
 /** PolicyBindings, what is bound according to the console, and what is submitted, if anything. */
 type Case = [string, BoundAccount, readonly string[], string, string?];
@@ -58,6 +60,7 @@ const cases: Case[] = [
     "p1 p2",
   ],
   ["one in step with its record is left alone", having("p1"), ["p1"], UNREADABLE],
+  ["a record of unfinished syncs proves nothing", unfinished, ["p1"], UNREADABLE, "p1"],
   ["an intent may have arrived", having("p1"), ["p1, on record: p1 p2"], UNREADABLE, "p1"],
   ["an imported account is left alone under Keep", imported, ["p1 new"], UNREADABLE],
   ["it is written under Remove", { ...removing, created: false }, ["p1 new"], UNREADABLE, "p1"],
@@ -80,6 +83,21 @@ describe("decide", () => {
   test("new policies go one binding at a time after a refusal", () => {
     const bindings = ["p1 new", "p2 new"].map(bindingOf);
     expect(decide(input(kept, bindings, [], true)).sync).toEqual(["p1"]);
+  });
+
+  test("one that is not carried out does not keep the others waiting", () => {
+    const bindings = ["p1 suspended, on record: ", "p2 new"].map(bindingOf);
+    expect(decide(input(kept, bindings, [], true)).sync).toEqual(["p2"]);
+  });
+
+  test("an unanswered call is followed by another one if no answer shows what is bound", () => {
+    const unanswered = ["p1"];
+    expect(decide({ ...input(having(), [], UNREADABLE), unanswered }).sync).toEqual([]);
+  });
+
+  test("what is on record stays on record if no answer shows what is bound", () => {
+    const account = { ...imported, ...recorded(["p1"]) };
+    expect(decided(account, ["p1"], UNREADABLE).bound).toEqual(["p1"]);
   });
 
   test("an unreadable imported account says what to do", () => {
