@@ -62,6 +62,6 @@ export function lateSync(
   const since = [givenUp, parseInstant(object.metadata.deletionTimestamp)].find(
     (each) => each !== undefined && each <= now + CLOCK_TOLERANCE_MS,
   );
-  const leftMs = since === undefined ? 0 : Math.min(since, now) + WATCH_MS - now;
+  const leftMs = since === undefined ? 0 : since + WATCH_MS - now;
   return leftMs > 0 ? { policyIds, leftMs } : undefined;
 }
