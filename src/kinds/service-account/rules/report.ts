@@ -124,7 +124,7 @@ function objectReport(
  */
 function writeOf({ object, account }: AccountSnapshot): NonNullable<ObjectReport["write"]> {
   const { resourceVersion } = object.metadata;
-  return account === undefined && resourceVersion !== undefined ? { resourceVersion } : {};
+  return account === undefined ? { resourceVersion } : {};
 }
 
 /**

@@ -43,7 +43,9 @@ describe("the bindings are read", () => {
   });
 
   test("not for a request that was answered and taken back", () => {
-    expect(isReadDue(remembering({ handledToken: "answered" }))).toBe(false);
+    const given = remembering({ handledToken: "answered" });
+    const bindings = given.bindings.map((each) => ({ ...each, handledAt: "answered" }));
+    expect(isReadDue({ ...given, bindings })).toBe(false);
   });
 
   test("at most once a second, even if that is late", () => {
@@ -65,6 +67,14 @@ describe("a pause", () => {
     const given = paused();
     const pause = { until: NOW + HOUR, desired: "other" };
     expect(pauseOf({ ...given, state: { ...given.state, pause } })).toBeUndefined();
+  });
+
+  test("puts off the next read only as long as it lasts", () => {
+    const given = remembering({});
+    const untilRead = (desired: string) =>
+      msUntilRead(given, { ...given.state, pause: { until: NOW + HOUR, desired } });
+    expect(untilRead(desiredState(given))).toBe(HOUR);
+    expect(untilRead("other")).toBeLessThanOrEqual(10 * MINUTE);
   });
 
   test("ends with a request", () => {

@@ -50,6 +50,7 @@ test.each<[string, readonly string[] | undefined, number | undefined, string | u
   const reported = objects[0]?.status as ServiceAccountStatus;
   expect(reported).toMatchObject({ saId: "sa-1" });
   expect(reported.lastKeyListTime).toBe(time);
+  expect(reported, "a list of none is left out").not.toHaveProperty("explainedAttempts");
 });
 
 test("a request stores the time of the list, even of the same one", () => {

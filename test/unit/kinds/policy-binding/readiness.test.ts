@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { evaluate } from "../../../../src/kinds/policy-binding/rules/evaluate.ts";
+import { readinessOf } from "../../../../src/kinds/policy-binding/rules/readiness.ts";
+import type { UnavailableAccount } from "../../../../src/kinds/policy-binding/rules/views.ts";
+import { live, recorded, usable } from "./builders.ts";
+
+const revoked = { ...recorded(["p1"]), accessRevoked: true };
+const restriction: UnavailableAccount = {
+  kind: "Unavailable",
+  state: "Stalled",
+  reason: "NotGranted",
+  message: "No grant matches.",
+};
+
+/** Of the only PolicyBinding of an account to which the console has bound nothing. */
+function reasonFor(fields: object, availability: object = {}): string {
+  const given = usable(revoked, ["p1"], live(""));
+  const seen = { ...given, availability: { ...given.availability, ...availability } };
+  const [binding] = seen.bindings;
+  if (binding === undefined) throw new Error("there is one");
+  return readinessOf(seen, { ...binding, ...fields }, evaluate(seen)).reason;
+}
+
+test.each([
+  ["for a PolicyBinding that is only planned", { ignored: true }, {}],
+  ["without a grant", {}, { restriction }],
+])("revoked access is told, also %s", (_, fields, availability) => {
+  expect(reasonFor(fields, availability)).toBe("AccessRevoked");
+});
