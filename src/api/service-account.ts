@@ -44,7 +44,10 @@ const spec = z.object({
   projectId: consoleId
     .optional()
     .meta({ description: "Defaults to the connection's project. Immutable." }),
-  description: description.optional(),
+  description: description.optional().meta({
+    description:
+      "Free text, shown in the console; the operator appends its own marker. Sent with the creation of the account: a later change does not reach the console.",
+  }),
   saId: consoleId.optional().meta({
     description:
       "Import this existing account instead of creating an account. Requires importServiceAccounts in the grant. Immutable.",
@@ -228,6 +231,10 @@ const status = z.object({
             description:
               "Declared: a PolicyBinding declares it. Foreign: it was bound outside the operator. Abandoned: a PolicyBinding bound it and left it; it is unbound when the connection no longer grants it. Unrevoked: its deleted PolicyBinding could not unbind it in time; the operator unbinds it when the console accepts it, unless a PolicyBinding declares it.",
           }),
+          missing: z.boolean().optional().meta({
+            description:
+              "True if the last read did not show the policy and the operator does not bind it before `contendedUntil`.",
+          }),
           consoleSpelling: z.string().max(256).optional().meta({
             description:
               "The identifier as the console spells it, if that is not the declared spelling.",
@@ -244,6 +251,10 @@ const status = z.object({
       lastSyncTime: timestamp.optional().meta({
         description:
           "When the bindings were last written, or found to be as declared (noted once an hour).",
+      }),
+      contendedUntil: timestamp.optional().meta({
+        description:
+          "Until when the operator does not correct changes made outside of it, after five corrections within an hour (`Contended`).",
       }),
       ungrantedTime: timestamp.optional().meta({
         description:

@@ -46,7 +46,7 @@ export const ofPolicies = {
   },
   Contended: {
     meaning:
-      "The account's policies were changed outside the operator and corrected five times within an hour. The operator pauses, so that two programs do not overwrite each other endlessly.",
+      "The account's policies were changed outside the operator and corrected five times within an hour. Until `contendedUntil` in `status.bindings` of the ServiceAccount, the operator only reads, so that two programs do not overwrite each other endlessly.",
     check:
       "the message, which names another cluster if the account's description does, and the console's audit log.",
     fix: "Stop the other program, or set `foreignPolicies: Keep`.",

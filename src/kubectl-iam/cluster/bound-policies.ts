@@ -16,7 +16,10 @@ export function boundOf(
   account: ServiceAccount,
   ...states: readonly PolicyState[]
 ): readonly string[] {
-  return isGone(account) ? [] : recordedPolicies(account.status?.bindings, ...states);
+  if (isGone(account)) return [];
+  const missing = (account.status?.bindings?.policies ?? []).filter((each) => each.missing);
+  const ids = new Set(missing.map(({ policyId }) => policyId));
+  return recordedPolicies(account.status?.bindings, ...states).filter((id) => !ids.has(id));
 }
 
 /** Whether the status shows every policy that was bound at the last read. */

@@ -20,8 +20,8 @@ import { withoutReport } from "./without-report.ts";
 const UNREAD_PAUSE_MS = 30 * SECOND;
 
 /**
- * Whether something must change, a person has requested a run, a check is due, or the last run failed; not if this run
- * has read them.
+ * Whether something must change, a person has requested a run, a check is due, the last run failed, or the record may not
+ * show what is bound; not if this run has read them.
  */
 export function isReadDue(snapshot: UsableSnapshot): boolean {
   if (snapshot.live !== undefined || !managesBindings(snapshot)) return false;
@@ -31,6 +31,7 @@ export function isReadDue(snapshot: UsableSnapshot): boolean {
     isUnknown(snapshot) ||
     snapshot.state.hasFailed ||
     isRequested(snapshot) ||
+    snapshot.account.status?.bindings?.contendedUntil !== undefined ||
     mustRead(evaluate(snapshot).input)
   );
 }

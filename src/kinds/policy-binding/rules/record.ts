@@ -1,6 +1,6 @@
 /** `status.bindings` of the ServiceAccount after a run (S11). Pure. */
 import { isDeepStrictEqual } from "node:util";
-import { recordedPolicies } from "../../../accounts/recorded-policies.ts";
+import { operatorPolicies, recordedPolicies } from "../../../accounts/recorded-policies.ts";
 import { isRevocationSubmitted } from "../../../accounts/revocation-proof.ts";
 import { toEvent } from "../../../api/events.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
@@ -14,7 +14,7 @@ import {
   watchedSync,
 } from "./evaluate.ts";
 import { nextPolicies } from "./ledger.ts";
-import { listed, type PolicySet, without } from "./policy-set.ts";
+import { listed, type PolicySet, union, without } from "./policy-set.ts";
 import { unrevokedPolicies } from "./release.ts";
 import { isStale } from "./schedule.ts";
 import type { BindingsStatus } from "./snapshot.ts";
@@ -104,6 +104,8 @@ function statusOf(snapshot: UsableSnapshot, evaluation: Evaluation): BindingsSta
     notAppliedTime: verified ? undefined : stored.notAppliedTime,
     revocationNotAppliedTime:
       verified || !availability.account.accessRevoked ? undefined : stored.revocationNotAppliedTime,
+    contendedUntil:
+      evaluation.contendedUntil === undefined ? undefined : toIso8601(evaluation.contendedUntil),
     ungrantedTime: isPending ? toIso8601(withdrawal.since) : undefined,
     unansweredSync: watched && toStored(watched, stored.unansweredSync),
     revocation: availability.account.accessRevoked ? revocationOf(snapshot, evaluation) : undefined,
@@ -118,20 +120,26 @@ function statusOf(snapshot: UsableSnapshot, evaluation: Evaluation): BindingsSta
 /** Which policies are bound; as stored, unless this run knows better. */
 function boundPolicies(snapshot: UsableSnapshot, evaluation: Evaluation): BindingsStatus {
   const { account, availability, bindings, synced } = snapshot;
-  const { decision, verified } = evaluation;
+  const { decision, verified, contendedUntil } = evaluation;
+  const { bound, ours } = decision;
   const { ledger } = availability.account;
-  if (decision.blocked !== undefined || !(verified || ledger.isComplete)) {
+  const isContended = contendedUntil !== undefined;
+  if (!isContended && (decision.blocked !== undefined || !(verified || ledger.isComplete))) {
     const { policies, policyCount, unreadable } = account.status?.bindings ?? {};
     return { policies, policyCount, unreadable };
   }
+  const policies = nextPolicies(
+    ledger,
+    // The record still answers for a policy that another client has unbound.
+    { bound: isContended ? union(bound, operatorPolicies(ledger)) : bound, ours },
+    unrevokedPolicies(availability.account, bindings),
+    synced?.spellings ?? evaluation.spellings,
+  );
   return {
-    policies: nextPolicies(
-      ledger,
-      decision,
-      unrevokedPolicies(availability.account, bindings),
-      synced?.spellings ?? evaluation.spellings,
+    policies: policies.map((each) =>
+      isContended && !bound.includes(each.policyId) ? { ...each, missing: true } : each,
     ),
-    policyCount: decision.bound.length,
+    policyCount: bound.length,
     unreadable: isUnread(snapshot) || undefined,
   };
 }

@@ -126,6 +126,8 @@ function statusOf(
     const { shares } = conclusion.decision;
     const share = shares.get(binding.uid) ?? binding.applied;
     const next = withPolicies(share);
+    if (conclusion.contendedUntil !== undefined)
+      return { ...next, policyCount: countBound(share, conclusion.decision.bound) };
     const isSynced = conclusion.verified && isActive(binding);
     const isCorrected = synced !== undefined && !contains(conclusion.before, share);
     return isSynced && (isCorrected || hasNews(status, next, binding, now))

@@ -38,6 +38,12 @@ export function contendedUntil(corrections: readonly Instant[], now: Instant): I
   return Math.max(...inWindow) + CONTENTION_WINDOW;
 }
 
+/** What a stored `contendedUntil` says about the corrections of an earlier process. */
+export function storedCorrections(until: string | undefined, now: Instant): readonly Instant[] {
+  const last = (parseInstant(until) ?? 0) - CONTENTION_WINDOW;
+  return recent(Array<Instant>(MAX_CORRECTIONS).fill(last), now);
+}
+
 /** The corrections that still count. After the clock is set back, corrections with a later time do not count. */
 export function recent(corrections: readonly Instant[], now: Instant): readonly Instant[] {
   return corrections.filter((at) => at <= now && at > now - CONTENTION_WINDOW);

@@ -2,6 +2,7 @@
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { Instant } from "../../../util/time.ts";
 import { type PolicySet, union, without } from "./policy-set.ts";
+import { storedCorrections } from "./schedule.ts";
 import { fromStored, type UnansweredSync } from "./unanswered-sync.ts";
 import type { UnboundPolicies } from "./unbound.ts";
 import type { BindingView, SpecProblem } from "./views.ts";
@@ -60,7 +61,7 @@ export function stateOf(
     accountUid: metadata.uid,
     lastReadTime: now,
     unreadSince: undefined,
-    corrections: [],
+    corrections: storedCorrections(status?.bindings?.contendedUntil, now),
     isolating: false,
     refusals: new Map(),
     vanished: undefined,

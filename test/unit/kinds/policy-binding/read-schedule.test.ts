@@ -48,6 +48,13 @@ describe("the bindings are read", () => {
     expect(isReadDue({ ...given, bindings })).toBe(false);
   });
 
+  test("in every run while the record lacks what another client has changed", () => {
+    const given = remembering({});
+    const bindings = { ...given.account.status?.bindings, contendedUntil: "2026-01-01T00:30:00Z" };
+    const account = { ...given.account, status: { ...given.account.status, bindings } };
+    expect(isReadDue({ ...given, account })).toBe(true);
+  });
+
   test("at most once a second, even if that is late", () => {
     const late = remembering({ lastReadTime: NOW - HOUR });
     expect(msUntilRead(late, late.state)).toBe(SECOND);

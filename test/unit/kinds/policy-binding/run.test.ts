@@ -75,6 +75,7 @@ const record = {
   kind: "RecordBindings",
   bindings: { policies: inState("Declared", ["p1"]), policyCount: 1 },
 };
+const notShown = { policyId: "p1", state: "Declared", missing: true };
 const release = (because: string) => ({ kind: "RemoveFinalizer", uid: "0-uid", because });
 const attribute = { kind: "AttributeRefusal", suspects: [bindingOf("p1, on record: ")] };
 const unrevoked = { kind: "RecordBindings", bindings: { policies: inState("Unrevoked", ["p1"]) } };
@@ -132,7 +133,11 @@ test.each<Case>([
   ["an object without intent", seen(created, ["p1, on record: "], server), [intent(["p1"]), sync]],
   ["a recorded intent", withIntent(), [sync, record, "Settled"], shown],
   ["drift", seen(kept, ["p1"], server), [correct]],
-  ["drift after five corrections", seen(kept, ["p1"], { ...server, ...corrected }), ["Settled"]],
+  [
+    "drift after five corrections",
+    seen(kept, ["p1"], { ...server, ...corrected }),
+    [{ kind: "RecordBindings", bindings: { policies: [notShown], policyCount: 0 } }, "Settled"],
+  ],
   [
     "drift after five corrections where access is revoked",
     seen(revokedBefore, ["p1, on record: "], { ...foreignAgain, ...corrected }),

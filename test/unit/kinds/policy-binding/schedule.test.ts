@@ -1,10 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { ServiceAccount } from "../../../../src/api/service-account.ts";
 import {
   contendedUntil,
   isStale,
   nextDriftCheck,
 } from "../../../../src/kinds/policy-binding/rules/schedule.ts";
+import { stateOf } from "../../../../src/kinds/policy-binding/rules/state.ts";
 import { HOUR, MINUTE } from "../../../../src/util/time.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -42,6 +44,16 @@ test.each([
 ])("%s", (_, minutesAgo, expected) => {
   const corrections = minutesAgo.map((minutes) => NOW - minutes * MINUTE);
   expect(contendedUntil(corrections, NOW)).toBe(expected);
+});
+
+test("a fight that an earlier process recorded goes on as long as it said", () => {
+  const pausedUntil = (time: string) => {
+    const status = { bindings: { contendedUntil: time } };
+    const account = { metadata: { name: "bot", uid: "sa-uid" }, status } as ServiceAccount;
+    return contendedUntil(stateOf(undefined, account, NOW).corrections, NOW);
+  };
+  expect(pausedUntil("2026-01-01T00:30:00Z")).toBe(NOW + 30 * MINUTE);
+  expect(pausedUntil("2025-12-31T23:59:00Z")).toBeUndefined();
 });
 
 test.each([
