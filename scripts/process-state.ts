@@ -27,6 +27,9 @@ export const processState: Readonly<Record<string, string>> = {
   "kinds/quota-export/published-quotas.ts PublishedQuotas.#listings":
     "--quota-series for all exports; a hash for each export",
 
+  "kinds/service-account/names-in-creation.ts NamesInCreation.#creations":
+    "a name for each creation within five minutes",
+
   // One small entry for each stored object, dropped with it
   "reconciler/process-state.ts ProcessState.#uids": "a uid for each stored object",
   "reconciler/unanswered-statuses.ts UnansweredStatuses.#givenUp": "a time for each stored object",

@@ -32,7 +32,8 @@ export function saIdIndex({ spec, status }: ServiceAccount): readonly string[] {
   return spec?.saId === undefined ? [] : [spec.saId];
 }
 
-function inStatus(saId: string): string {
+/** The value of the index for objects that have the account. */
+export function inStatus(saId: string): string {
   return `status/${saId}`;
 }
 
@@ -140,7 +141,9 @@ function readStored(
   const key = connectionKey(spec?.connectionRef, metadata.namespace ?? "");
   if (!scopes.has(key)) scopes.set(key, connectionScope(key, caches));
   const found = scopes.get(key);
-  const scope = found && { ...found, orgId: status?.orgId ?? spec.orgId ?? found.orgId };
+  // A status that was edited or restored can lack the organization.
+  const known = status?.orgId === "" ? undefined : status?.orgId;
+  const scope = found && { ...found, orgId: known ?? spec.orgId ?? found.orgId };
   return {
     object,
     scope,

@@ -14,7 +14,7 @@ import { accountKey } from "../../resources/refs.ts";
 import { apiKeyType, serviceAccountType } from "../../resources/resource-types.ts";
 import { type Watch, watch, whenGone } from "../../runtime/watch.ts";
 import { SECOND } from "../../util/time.ts";
-import { saIdIndex } from "./claims.ts";
+import { inStatus, saIdIndex } from "./claims.ts";
 
 /** Delay that combines changes: many keys of one account may be issued at once. */
 const NEW_KEYS_MS = SECOND;
@@ -39,6 +39,13 @@ export function serviceAccountWatches(caches: Caches, parts: AccessParts): reado
         ? [key]
         : [],
     ),
+    // Objects that have imported one account at the same time: one of them has to leave it.
+    watch(serviceAccounts, ({ old, new: now }) => {
+      const saId = now?.status?.saId;
+      if (saId === undefined || saId === old?.status?.saId) return [];
+      const holders = serviceAccounts.byIndex(indexes.saId, inStatus(saId)).map(keyOf);
+      return holders.length > 1 ? holders : [];
+    }),
     // Objects that wait because of another object's claim.
     watch(
       serviceAccounts,

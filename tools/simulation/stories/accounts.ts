@@ -75,6 +75,42 @@ async function beginAlone(world: StoryWorld, account: Tree, connection: Tree = {
 }
 
 export const accountStories: readonly Story[] = [
+  unready(
+    "of two objects with one name that are created together, one gets the account",
+    async (world) => {
+      await world.begin();
+      world.fault("createServiceAccount", { kind: "Slow", ms: 3 * SECOND });
+      createAccount(world, "one", { name: "shared" });
+      createAccount(world, "two", { name: "shared" });
+      await world.pass(MINUTE);
+      const named = [...world.sim.console.world.accounts.values()].filter(
+        ({ name }) => name === "shared",
+      );
+      world.expect("one account is created", named.length, 1);
+      const reasons = ["one", "two"].map(
+        (name) => world.condition(serviceAccountType, name)?.reason,
+      );
+      world.expect("one has it", reasons.toSorted(), ["AccountExists", "Created"]);
+    },
+  ),
+  unready(
+    "of two objects that import one account together, one has it within seconds",
+    async (world) => {
+      await world.begin({ connection: granting({ importServiceAccounts: true }) });
+      // Of objects of one second, the IDs decide.
+      const pairs = Array.from({ length: 6 }, (_, index) => [`one-${index}`, `two-${index}`]);
+      for (const [name = "", ...others] of pairs) {
+        const { saId } = createInConsole(world, { name });
+        for (const each of [name, ...others]) createAccount(world, each, { saId });
+      }
+      await world.pass(10 * SECOND);
+      const reasons = pairs.map((names) =>
+        names.map((name) => world.condition(serviceAccountType, name)?.reason).toSorted(),
+      );
+      for (const found of reasons)
+        world.expect("one has it", found, ["AlreadyClaimed", "Imported"]);
+    },
+  ),
   unready("a namespace gets no account beyond its grant", async (world) => {
     await world.begin();
     createAccount(world, "foreign-organization", { orgId: otherOrgId });

@@ -5,6 +5,7 @@ import { toEvent } from "../../../api/events.ts";
 import { clientIdentity } from "../../../connections/client-settings.ts";
 import { commitOutcome } from "../../../console/errors.ts";
 import type { IamServiceAccount, NewServiceAccount } from "../../../console/model.ts";
+import { KubeError } from "../../../kube/errors.ts";
 import { keyOf } from "../../../kube/resource.ts";
 import { accessToRevoke } from "../../../reconciler/context.ts";
 import { type Answered, defineEffect } from "../../../reconciler/effects.ts";
@@ -24,9 +25,10 @@ import { intentText } from "../../../resources/stored-intent.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../../util/time.ts";
 import { toError } from "../../../util/to-error.ts";
 import type { AccountLists } from "../account-lists.ts";
+import type { NamesInCreation } from "../names-in-creation.ts";
 import { fromConsole } from "../rules/account.ts";
 import { doubtAbout } from "../rules/creation.ts";
-import { desiredAccount, expectedAccount } from "../rules/desired-account.ts";
+import { consoleURLOf, desiredAccount, expectedAccount } from "../rules/desired-account.ts";
 import type {
   AccountEffects,
   AccountKind,
@@ -42,28 +44,54 @@ import { connectionOf, sessionOf } from "./look-up.ts";
  * the intent to the annotation if descriptions will show what the attempt created, otherwise to the status, which
  * tenants cannot write.
  */
-export const recordAttempt = defineEffect<AccountKind, AccountSnapshot, void, WithAttempt>({
-  kind: "RecordAttempt",
-  call: async (_, snapshot, run) => {
-    const id = attemptId(snapshot.object.metadata.uid, run.random.id());
-    const announced = withIntent(snapshot, id, run.clock.now());
-    const { described } = announced.attempt;
-    const { object: withFinalizer, isStored } =
-      described === undefined
-        ? { object: await addFinalizer(run, serviceAccountType, snapshot.object), isStored: false }
-        : await storeIntent(run, serviceAccountType, snapshot.object, {
-            attemptId: id,
-            text: textOf(announced),
-          });
-    const stored = { ...announced, object: withFinalizer };
-    if (isStored) return { answer: stored };
-    const written = await run.writeStatus(stored, CREATION);
-    return { answer: { ...stored, object: written.object } };
-  },
-  planned: (_, snapshot, { clock }) => ({
-    answer: withIntent(snapshot, attemptId(snapshot.object.metadata.uid, "plan"), clock.now()),
-  }),
-});
+export function defineRecord(names: NamesInCreation) {
+  return defineEffect<AccountKind, AccountSnapshot, void, WithAttempt>({
+    kind: "RecordAttempt",
+    call: async (_, snapshot, run) => {
+      const name = nameIn(snapshot);
+      const { uid } = snapshot.object.metadata;
+      if (!names.begin(name, uid, snapshot.listTime ?? 0, run.clock.now()))
+        throw nameIsTaken(snapshot);
+      try {
+        return { answer: await storeAttempt(snapshot, run) };
+      } catch (error) {
+        names.end(name, run.clock.now());
+        throw error;
+      }
+    },
+    planned: (_, snapshot, { clock }) => ({
+      answer: withIntent(snapshot, attemptId(snapshot.object.metadata.uid, "plan"), clock.now()),
+    }),
+  });
+}
+
+async function storeAttempt(snapshot: AccountSnapshot, run: AccountRun): Promise<WithAttempt> {
+  const id = attemptId(snapshot.object.metadata.uid, run.random.id());
+  const announced = withIntent(snapshot, id, run.clock.now());
+  const { described } = announced.attempt;
+  const { object: withFinalizer, isStored } =
+    described === undefined
+      ? { object: await addFinalizer(run, serviceAccountType, snapshot.object), isStored: false }
+      : await storeIntent(run, serviceAccountType, snapshot.object, {
+          attemptId: id,
+          text: textOf(announced),
+        });
+  const stored = { ...announced, object: withFinalizer };
+  if (isStored) return stored;
+  const written = await run.writeStatus(stored, CREATION);
+  return { ...stored, object: written.object };
+}
+
+/** The name in its console and organization. */
+function nameIn(snapshot: AccountSnapshot): string {
+  const { name, orgId } = desiredAccount(snapshot);
+  return `${consoleURLOf(snapshot)} ${orgId} ${name.toLowerCase()}`;
+}
+
+function nameIsTaken(snapshot: AccountSnapshot): KubeError {
+  const { name } = desiredAccount(snapshot);
+  return new KubeError("Conflict", `another ServiceAccount is creating account ${name}`);
+}
 
 const CREATION = reconciling(CREATING, "The account is being created in the console.");
 
@@ -105,7 +133,7 @@ interface Creation {
 }
 
 /** Calls createServiceAccount once. */
-export function defineCreation(lists: AccountLists) {
+export function defineCreation(lists: AccountLists, names: NamesInCreation) {
   const create = defineEffect<AccountKind, WithAttempt, NewServiceAccount, CreationAnswer>({
     kind: "CreateAccount",
     call: async (account, snapshot, run) => {
@@ -127,6 +155,8 @@ export function defineCreation(lists: AccountLists) {
         if (unreadable !== undefined) return stop(toError(error), unreadable, snapshot, run);
         if (commitOutcome(error) !== "NotCommitted") throw error;
         return { answer: { error: toError(error) } };
+      } finally {
+        names.end(nameIn(snapshot), clock.now());
       }
     },
     planned: (account, { listing }, { clock }) => {

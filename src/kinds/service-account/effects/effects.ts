@@ -4,20 +4,22 @@ import { finalizerEffect } from "../../../reconciler/finalizer-effect.ts";
 import { hasFinalizer } from "../../../reconciler/finalizers.ts";
 import { serviceAccountType } from "../../../resources/resource-types.ts";
 import type { MarkedAccounts } from "../marked-accounts.ts";
+import { NamesInCreation } from "../names-in-creation.ts";
 import type { AccountEffects, AccountKind, AccountSnapshot } from "../rules/snapshot.ts";
 import { deleteAccount, revokePolicies } from "./clean-up.ts";
-import { defineCreation, recordAttempt } from "./create-account.ts";
+import { defineCreation, defineRecord } from "./create-account.ts";
 import { defineLists, getAccount, tryGetAccount } from "./look-up.ts";
 
 /** The effects that a run may yield. `marked` is what the process knows of all accounts. */
 export function createAccountEffects(marked: MarkedAccounts) {
+  const names = new NamesInCreation();
   return {
     ...defineLists(marked),
     getAccount,
     tryGetAccount,
     keepObject,
-    recordAttempt,
-    createAccount: defineCreation(marked.lists),
+    recordAttempt: defineRecord(names),
+    createAccount: defineCreation(marked.lists, names),
     revokePolicies,
     deleteAccount,
   };
