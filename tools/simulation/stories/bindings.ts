@@ -679,6 +679,20 @@ export const bindingStories: readonly Story[] = [
       world.expect("once", world.calls("listBindings"), before);
     }),
   ),
+  story("an account that has had a PolicyBinding is still read", async (world) => {
+    await world.begin({ policyIds: [READ], connection: granting({ retainPolicies: true }) });
+    world.change(policyBindingType, "reader", { deletionPolicy: "Retain" });
+    world.change(serviceAccountType, ACCOUNT, { suspend: true });
+    await world.pass(MINUTE);
+    world.sim.delete(policyBindingType, "reader");
+    await world.pass(MINUTE);
+    world.change(serviceAccountType, ACCOUNT, { suspend: false });
+    await world.pass(MINUTE);
+    world.expect("what it left", recorded(world, "Abandoned"), [READ]);
+    bindInConsole(world, [MEMBER]);
+    await world.pass(11 * MINUTE);
+    world.expect("what is bound", recorded(world), [MEMBER]);
+  }),
   story("a policy that an administrator binds later is reported and kept", async (world) => {
     await world.begin({ policyIds: [READ] });
     bindInConsole(world, [READ, MEMBER]);

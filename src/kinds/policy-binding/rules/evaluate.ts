@@ -117,14 +117,15 @@ export function isUnread({ live, account, synced }: BindingsSnapshot): boolean {
 
 /**
  * Whether the operator manages the account's policies: a PolicyBinding names the account, its access is revoked,
- * policies are or will be withdrawn, the operator watches for an unanswered call, or the account was imported: it may
- * have policies, and its status must show them. Otherwise the operator does nothing.
+ * policies are or will be withdrawn, the operator watches for an unanswered call, or the account may have policies that
+ * its status must show: it was imported, or has had a PolicyBinding. Otherwise the operator does nothing.
  */
 export function managesBindings(snapshot: UsableSnapshot): boolean {
   const { availability, bindings } = snapshot;
   return (
     bindings.length > 0 ||
     !availability.account.created ||
+    availability.account.ledger.isComplete ||
     availability.account.accessRevoked ||
     availability.account.withdrawn.length > 0 ||
     availability.restriction?.withdrawal !== undefined ||

@@ -17,7 +17,7 @@ import type {
 import { reconcileBindings } from "../../../../src/kinds/policy-binding/run.ts";
 import type { ReportedObject } from "../../../../src/reconciler/rules/report.ts";
 import { HOUR, MINUTE } from "../../../../src/util/time.ts";
-import { ago, maybe, mostly, type Requeued, rarely, type Situation, usually } from "../requeue.ts";
+import { ago, maybe, mostly, type Requeued, rarely, type Situation } from "../requeue.ts";
 import {
   account,
   binding,
@@ -46,7 +46,7 @@ const view = fc
   .map(({ stage, ...fields }): Partial<BindingView> => ({ ...fields, ...stage }));
 const situations = fc
   .record({
-    a: usually(view),
+    a: fc.option(view, { nil: undefined, freq: 2 }),
     b: rarely(view),
     source: mostly<BindingsSnapshot["source"]>("Caches", "Server", "Behind"),
     access: mostly<Partial<BoundAccount>>(
@@ -54,7 +54,7 @@ const situations = fc
       { accessRevoked: true },
       { foreignPolicies: "Remove" as const },
     ),
-    record: mostly<Partial<BoundAccount>>(recorded(["p1"]), {}, recorded(["p1"], ["f1"])),
+    record: fc.constantFrom<Partial<BoundAccount>>({}, recorded(["p1"]), recorded(["p1"], ["f1"])),
     unavailable: mostly<BindingsSnapshot["availability"] | undefined>(
       undefined,
       {

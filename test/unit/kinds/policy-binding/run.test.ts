@@ -116,7 +116,8 @@ test.each<Case>([
   ],
   ["a new binding", seen(kept, ["p1", "p2 new"]), ["ListBindings"]],
   ["a drift check that is due", seen(kept, ["p1"], due), ["ListBindings"]],
-  ["an account without bindings", seen(kept, [], due), ["Settled"]],
+  ["an account that never had bindings", seen(created, [], due), ["Settled"]],
+  ["an account whose bindings are gone", seen(kept, [], due), ["ListBindings"]],
   ["bindings that are in place, after a failed run", seen(kept, ["p1"], failed), ["ListBindings"]],
   ["revoked access", seen(closed, []), ["ListBindings"]],
   [
