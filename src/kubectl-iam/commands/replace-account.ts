@@ -135,7 +135,7 @@ async function runPhases(invocation: Invocation, cluster: Cluster, plan: Plan): 
 
 function noteRest({ io }: Invocation, account: ServiceAccount, left: readonly string[]): void {
   const command = commandAbout("replace-account", account);
-  io.note(`Left to do: ${left.join("; ")}. ${command} continues.`);
+  io.note(`Left to do: ${left.join("; ")}. ${command}, with the same flags, continues.`);
 }
 
 /** The PolicyBindings of an account whose access is revoked are not Ready. */

@@ -135,12 +135,18 @@ function missingBindings(
   const copies = former
     .filter((binding) => !own.some((each) => stands(each, binding)))
     .map((binding) => bindingCopy(binding, nameFor(binding.metadata.name), successor));
-  const declared = new Set([...own, ...former].flatMap(({ spec }) => spec.policyIds));
+  const isDeclaredBy = (bindings: readonly PolicyBinding[], policyId: string) =>
+    bindings.some(({ spec }) => spec.policyIds.includes(policyId));
   // The successor of an account that is gone can have what was bound to it.
-  const foreign = recordedPolicies(account.status?.bindings, "Foreign", "Abandoned").filter(
-    (policyId) => !declared.has(policyId),
+  const others = recordedPolicies(account.status?.bindings, "Foreign", "Abandoned").filter(
+    (policyId) => !isDeclaredBy(former, policyId),
   );
-  if (withoutForeign) return copies;
+  const foreign = others.filter((policyId) => !isDeclaredBy(own, policyId));
+  if (withoutForeign) {
+    const kept = own.filter((each) => others.some((policyId) => isDeclaredBy([each], policyId)));
+    if (kept.length > 0) throw notLeftOut(kept);
+    return copies;
+  }
   if (mayBindMore(account)) throw notRead(account, `${notReadText(account)}.`);
   if (foreign.length === 0) return copies;
   if (!withForeign) throw undeclared(account, foreign);
@@ -175,6 +181,13 @@ function mayBindMore(account: ServiceAccount): boolean {
 export function notRead(account: ServiceAccount, why: string): UsageError {
   return new UsageError(
     `it is unknown what is bound to ${nameOf(account)} in the console, so the successor could lack policies: ${why} Look in the console; --without-foreign goes on with what PolicyBindings declare`,
+  );
+}
+
+function notLeftOut(kept: readonly PolicyBinding[]): UsageError {
+  const names = kept.map(nameOf).join(" ");
+  return new UsageError(
+    `the successor's ${names} binds what --without-foreign leaves out: first run kubectl delete ${names} -n ${kept[0]?.metadata.namespace}`,
   );
 }
 

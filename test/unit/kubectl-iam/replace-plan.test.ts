@@ -211,6 +211,14 @@ describe("policies that no PolicyBinding declares", () => {
     });
   });
 
+  test("are not left out while the successor binds them: an earlier run has declared them", () => {
+    const given = [...bindings, binding("ci-foreign-2", "ci-2", ["pol-x"])];
+    const options = { withoutForeign: true };
+    expect(() => plan(old, { bindings: given, options })).toThrow(
+      "first run kubectl delete iampb/ci-foreign-2",
+    );
+  });
+
   test("cannot be read any more in an account that the console no longer has", () => {
     const gone = account("ci", {}, { saId: "sa-1", ownership: "Gone", bindings: {} });
     expect(missing(gone)).toEqual(["ServiceAccount ci-2"]);
