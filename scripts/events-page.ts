@@ -12,7 +12,8 @@ kubectl get events -n NAMESPACE --field-selector type=Warning
 \`\`\`
 
 The operator records an event for each change that it makes, and for each finding. If \`Ready\` or \`Verified\` becomes False or \`Stalled\` True, a
-Warning with the condition's [reason](../troubleshooting.md) follows too, and a Normal event when the object is ready again. Kubernetes deletes events
+Warning with the condition's [reason](../troubleshooting.md) follows too, and a Normal event when the object is ready again. An object that was never ready
+causes a Warning only once a person must act (\`Stalled\`). Kubernetes deletes events
 after an hour by default; conditions stay. If the namespace of a deleted object is deleted too, its event is about the Lease \`iam-operator\` in the
 operator's namespace.`;
 

@@ -18,7 +18,7 @@ type OtherObject = FileObject & Entries;
 
 export interface AppliedOther {
   readonly object: OtherObject;
-  /** Whether the stored object is absent or has other labels or entries. */
+  /** Whether the stored object is absent or differs. */
   readonly isChange: boolean;
 }
 
@@ -41,8 +41,12 @@ export async function othersAsApplied(
   return (await Promise.all(found)).flat();
 }
 
+/** All of it but what only the API server writes. */
 function partsOf(object: (KubeObject & Entries) | undefined): unknown {
-  return object && [object.metadata.labels ?? {}, object.data ?? {}, object.binaryData ?? {}];
+  if (object === undefined) return undefined;
+  const { metadata, data = {}, binaryData = {}, ...rest } = object;
+  const { labels = {}, annotations = {} } = metadata;
+  return { ...rest, data, binaryData, labels, annotations };
 }
 
 /** What the API server makes of fields that it only accepts or adds. */
