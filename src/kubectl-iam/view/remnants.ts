@@ -21,7 +21,7 @@ export interface Remnant {
 
 export function remnantsOf(world: World, home: string, now: Instant): readonly Remnant[] {
   return [
-    ...objectsOf(world).flatMap(waitingObject),
+    ...objectsOf(world).flatMap((object) => waitingObject(object, world)),
     ...world.serviceAccounts.flatMap((account) => [
       accountRemnant(account, world),
       ...orphanedRemnants(account),
@@ -41,11 +41,21 @@ export function remnantsOf(world: World, home: string, now: Instant): readonly R
 }
 
 /** The object, if it waits although everything is deleted. */
-function waitingObject(object: AnyObject): readonly Remnant[] {
-  const detail = whyDeletionWaits(object);
+function waitingObject(object: AnyObject, world: World): readonly Remnant[] {
+  const detail = whyDeletionWaits(object) ?? whyPoliciesWait(object, world);
   if (detail === undefined) return [];
   const { namespace } = object.metadata;
   return [{ kind: "Object", namespace, what: nameOf(object), stays: true, detail }];
+}
+
+/** Nothing is unbound while the ServiceAccount is suspended, or only planned. */
+function whyPoliciesWait(object: AnyObject, world: World): string | undefined {
+  const binding = world.policyBindings.find((each) => each === object);
+  const account = binding && world.serviceAccounts.find((each) => belongsTo(binding, each));
+  if (binding === undefined || account === undefined || isGone(account)) return undefined;
+  const isKept = binding.spec.suspend || binding.spec.deletionPolicy === "Retain";
+  if (isKept || (binding.status?.appliedPolicyIds ?? []).length === 0) return undefined;
+  return whyDeletionWaits(account as AnyObject) && `its deletion waits for ${nameOf(account)}`;
 }
 
 function accountRemnant(account: ServiceAccount, world: World): Remnant {

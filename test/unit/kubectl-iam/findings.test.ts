@@ -407,6 +407,37 @@ test.each([
   },
 );
 
+test.each([
+  [["p1"], {}, ["iamsa/sa", "iampb/pb"]],
+  [[], {}, ["iamsa/sa"]],
+  [["p1"], { deletionPolicy: "Retain" }, ["iamsa/sa"]],
+])("a PolicyBinding with %j %j waits for its suspended account", (applied, fields, waiting) => {
+  const metadata = (name: string) => ({
+    ...{ name, namespace: "n", annotations: {} },
+    finalizers: ["iam-operator.io/finalizer"],
+  });
+  const world = {
+    ...{ clusterConnections: [], connections: [], quotaExports: [], apiKeys: [] },
+    serviceAccounts: [
+      {
+        kind: "ServiceAccount",
+        metadata: metadata("sa"),
+        spec: { suspend: true, connectionRef: {} },
+      },
+    ],
+    policyBindings: [
+      {
+        kind: "PolicyBinding",
+        metadata: metadata("pb"),
+        spec: { serviceAccountRef: { name: "sa" }, ...fields },
+        status: { appliedPolicyIds: applied },
+      },
+    ],
+  };
+  const found = remnantsOf(world as unknown as World, "home", now);
+  expect(found.filter((each) => each.kind === "Object").map(({ what }) => what)).toEqual(waiting);
+});
+
 test("a key whose ServiceAccount was deleted stays: no call revokes it", () => {
   const world = {
     clusterConnections: [],

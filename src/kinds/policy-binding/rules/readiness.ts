@@ -34,7 +34,11 @@ export function readinessOf(
   const ignoredFor = whyIgnored(binding, conclusion);
   if (ignoredFor !== undefined && isAsDeclared(bound, binding))
     return allBound(declaredBy(binding), unread);
-  const why = ungranted(binding, conclusion) ?? binding.problem ?? ignoredFor;
+  // What is wrong with the spec of a deleted object does not matter any more.
+  const isDeleted = isBeingDeleted(snapshot, binding);
+  if (isDeleted && ignoredFor === undefined && !("decision" in conclusion)) return conclusion;
+  const problem = isDeleted ? ignoredFor : undefined;
+  const why = problem ?? ungranted(binding, conclusion) ?? binding.problem ?? ignoredFor;
   if (why !== undefined) {
     const { reason, message, advice } = why;
     const parts = [message, describeBound(bound, binding, unread), advice];
@@ -46,6 +50,10 @@ export function readinessOf(
 /** Then nothing is bound, whatever else is wrong. */
 function isAccountGone({ availability }: BindingsSnapshot): boolean {
   return availability.kind === "Unavailable" && availability.endsAs === "AccountGone";
+}
+
+function isBeingDeleted({ objects }: BindingsSnapshot, { uid }: BindingView): boolean {
+  return objects.get(uid)?.metadata.deletionTimestamp !== undefined;
 }
 
 /** Without a grant for the namespace, a policy that is not granted is no problem of the object. */

@@ -5,12 +5,25 @@ import type { UnavailableAccount } from "../../../../src/kinds/policy-binding/ru
 import { live, recorded, usable } from "./builders.ts";
 
 const revoked = { ...recorded(["p1"]), accessRevoked: true };
+const waits = { state: "Stalled", reason: "ServiceAccountSuspended", message: "It is." } as const;
 const restriction: UnavailableAccount = {
   kind: "Unavailable",
   state: "Stalled",
   reason: "NotGranted",
   message: "No grant matches.",
 };
+
+test.each([
+  ["the plan that holds it up", { ignored: true }, undefined, "PlanOnly"],
+  ["the account that holds it up", {}, waits, "ServiceAccountSuspended"],
+  ["what is not granted, if nothing holds it up", {}, undefined, "PolicyNotGranted"],
+])("a deleted PolicyBinding reports %s", (_, fields, conclusion, reason) => {
+  const given = usable(recorded(["p1"]), ["p1 p2! revoking, on record: p1"], live("p1"));
+  const [binding] = given.bindings;
+  if (binding === undefined) throw new Error("there is one");
+  const view = { ...binding, stage: "Live" as const, ...fields };
+  expect(readinessOf(given, view, conclusion ?? evaluate(given)).reason).toBe(reason);
+});
 
 /** Of the only PolicyBinding of an account to which the console has bound nothing. */
 function reasonFor(fields: object, availability: object = {}): string {
