@@ -12,6 +12,7 @@ import {
 } from "../../connections/connection-key.ts";
 import { createIamClient } from "../../console/client/console-client.ts";
 import { createConnections } from "../../kinds/connection/registry.ts";
+import { AS_REPORTED } from "../../kinds/policy-binding/rules/reported-refusal.ts";
 import type { KubeReader } from "../../kube/client/reader.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../../kube/resource.ts";
 import type { Caches, Context } from "../../reconciler/context.ts";
@@ -198,6 +199,7 @@ function textOf(obstacle: Condition | undefined): string | undefined {
 
 /** Each call to the console has an ID of its own. */
 function isSameReport(before: string | undefined, after: string | undefined): boolean {
+  if (after?.includes(AS_REPORTED) === true) return true;
   const withoutId = (text?: string) => text?.replaceAll(/\(request(?:Id)? [^)]*\)/g, "");
   return withoutId(before) === withoutId(after);
 }

@@ -43,8 +43,8 @@ const object = (kind: string, name: string, spec: object) => ({
   spec,
 });
 const ref = { serviceAccountRef: { name: "bot" } };
-const plan = async (objects: readonly ReturnType<typeof object>[]) => {
-  const plans = await planObjects({
+const plansOf = (objects: readonly ReturnType<typeof object>[]) =>
+  planObjects({
     kube: toKubeReader(cluster.client),
     objects,
     operatorNamespace: "team",
@@ -54,6 +54,8 @@ const plan = async (objects: readonly ReturnType<typeof object>[]) => {
     random: systemRandom,
     signal: AbortSignal.timeout(60_000),
   });
+const plan = async (objects: readonly ReturnType<typeof object>[]) => {
+  const plans = await plansOf(objects);
   const calls = plans.flatMap(({ calls }) =>
     calls.map(({ call, object: about }) => `${call} ${about}`),
   );
@@ -118,6 +120,33 @@ test("an account that the console no longer has is told for its PolicyBindings, 
       expect.stringMatching(/^ServiceAccountGone: /),
       expect.stringMatching(/^WaitingForServiceAccount: The console no longer has/),
     ],
+  });
+});
+
+test("a refusal that a PolicyBinding reports is no news", async () => {
+  const account = { orgId, projectId, name: "team-bot", description: "" };
+  const { saId, tpn } = console.world.createAccount(account);
+  const bot = object("ServiceAccount", "bot", {});
+  const record = { lastSyncTime: "2026-01-01T00:00:00Z", policies: [], policyCount: 0 };
+  cluster.put(serviceAccountType, {
+    ...bot,
+    status: { saId, tpn, consoleURL: console.url, bindings: record },
+  });
+  const ready = {
+    ...{ type: "Ready", status: "False", reason: "PolicyRefused", observedGeneration: 1 },
+    ...{
+      message: "The console refused to bind pol-x: no such policy.",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    },
+  };
+  cluster.put(policyBindingType, {
+    ...object("PolicyBinding", "read", { ...ref, policyIds: ["pol-x"] }),
+    status: { observedGeneration: 1, appliedPolicyIds: [], conditions: [ready] },
+  });
+  const binding = (await plansOf([bot])).find(({ kind }) => kind === "PolicyBinding");
+  expect(binding).toMatchObject({
+    isReported: true,
+    obstacle: expect.stringMatching(/^PolicyRefused/),
   });
 });
 
