@@ -10,7 +10,7 @@ import {
   policyBindingType,
   serviceAccountType,
 } from "../../../src/resources/resource-types.ts";
-import { DAY, HOUR, MINUTE } from "../../../src/util/time.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { forbidden } from "../../api-server/failure.ts";
 import { treeAt } from "../../api-server/tree.ts";
 import { OPERATOR_NAMESPACE } from "../places.ts";
@@ -247,6 +247,22 @@ export const forecastStories: readonly Story[] = [
       world.expect("no other key is issued", world.issued, 1);
     },
   ),
+  story("a new pair that a policy keeps out of its Secret is told", async (world) => {
+    await world.begin();
+    world.fault("searchActions", { kind: "Refuse", status: 503 }, 10_000);
+    world.rotate("now");
+    await world.pass(30 * SECOND);
+    refuse(world, "ci");
+    world.cease();
+    await world.pass(2 * MINUTE);
+    world.expect("the next key waits", forecastOf(world), ["False", "SecretRejected"]);
+    const { message = "" } = world.condition(apiKeyType, "ci", "IssuanceAllowed") ?? {};
+    world.expect("where its pair is", message.includes("its pair waits in Secret ci-next"));
+    world.sim.kube.admission.pop();
+    await world.pass(10 * MINUTE);
+    world.expect("it is delivered", forecastOf(world), ["True", "Allowed"]);
+    world.expect("no other key is issued", world.issued, 2);
+  }),
   unready("a requested rotation that a policy stops is said to wait", async (world) => {
     await world.begin();
     refuse(world, "ci-next");

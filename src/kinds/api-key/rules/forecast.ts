@@ -8,9 +8,10 @@ import { type Failed, firstFinding, type Outcome } from "../../../reconciler/rul
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import type { KindCondition } from "../../../reconciler/rules/report.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
+import { pendingSecretName, secretNameOf } from "../secret/owner.ts";
 import { isMoving } from "./accounts.ts";
 import { lastingBlocks, limits, SECRET_IMMUTABLE, secretIsImmutable } from "./blocks.ts";
-import { isUnstaged } from "./delivery.ts";
+import { isUnstaged, pairToDeliver } from "./delivery.ts";
 import { rotations } from "./needs.ts";
 import { isStillToRehearse } from "./rehearsal.ts";
 import { nextWindow, renewalTime } from "./schedule.ts";
@@ -101,18 +102,26 @@ function stopOfNextKey(
   );
 }
 
-/** What no dry run has foreseen: the API server refuses the Secret that is to hold the pair of a new key. */
+/** What no dry run has foreseen: the API server refuses a Secret that is to hold the pair of a new key. */
 function pairIsNotStored(
   snapshot: ApiKeySnapshot,
   { error, readiness }: Failed,
 ): KeyNeed | undefined {
-  const { held } = snapshot;
-  if (held === undefined || !isUnstaged(snapshot)) return undefined;
   if (!isRefusedWrite(error)) return undefined;
-  return {
-    reason: SECRET_REJECTED,
-    message: `Key ${held.pair.keyId} is issued, and its pair is stored nowhere yet: ${ended(readiness.message)} The operator keeps the pair in its memory and tries again; if the process ends first, the key is listed as orphaned.`,
-  };
+  const { held, self, spec } = snapshot;
+  const why = ended(readiness.message);
+  if (held !== undefined && isUnstaged(snapshot))
+    return {
+      reason: SECRET_REJECTED,
+      message: `Key ${held.pair.keyId} is issued, and its pair is stored nowhere yet: ${why} The operator keeps the pair in its memory and tries again; if the process ends first, the key is listed as orphaned.`,
+    };
+  const pair = pairToDeliver(snapshot);
+  return (
+    pair && {
+      reason: SECRET_REJECTED,
+      message: `Key ${pair.keyId} is issued, and its pair waits in Secret ${pendingSecretName(secretNameOf(self.name, spec))}: ${why} The operator keeps the pair there and tries again.`,
+    }
+  );
 }
 
 /** The limits as they are when the next key is due, unless other keys are issued for the namespace first. */
