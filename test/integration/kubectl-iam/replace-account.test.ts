@@ -121,7 +121,7 @@ test("interrupted in each phase, it continues, and no call of a workload fails",
     if (isReached === isRevoked && code === 0) continue;
     expect(code, notes).toBe(3);
     expect(notes).toMatch(
-      /^Left to do: .*\. kubectl iam replace-account iamsa\/ci-bot -n \S+ continues\.$/m,
+      /^Left to do: .*\. kubectl iam replace-account iamsa\/ci-bot -n \S+, with the same flags, continues\.$/m,
     );
   }
   const ended = await iam(`${REPLACE} --overlap 2s`);
