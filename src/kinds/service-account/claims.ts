@@ -141,9 +141,7 @@ function readStored(
   const key = connectionKey(spec?.connectionRef, metadata.namespace ?? "");
   if (!scopes.has(key)) scopes.set(key, connectionScope(key, caches));
   const found = scopes.get(key);
-  // A status that was edited or restored can lack the organization.
-  const known = status?.orgId === "" ? undefined : status?.orgId;
-  const scope = found && { ...found, orgId: known ?? spec.orgId ?? found.orgId };
+  const scope = found && { ...found, orgId: status?.orgId ?? spec.orgId ?? found.orgId };
   return {
     object,
     scope,

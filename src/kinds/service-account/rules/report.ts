@@ -100,6 +100,8 @@ function objectReport(
   const ownership = ownershipOf(snapshot);
   const status = accountStatusCodec.encode({
     ...account,
+    // A status that was edited or restored can lack it; an empty one would be taken for another organization.
+    orgId: account?.orgId === "" ? undefined : account?.orgId,
     ownership,
     unmanagedKeys,
     unmanagedKeyCount,
