@@ -27,9 +27,6 @@ export const processState: Readonly<Record<string, string>> = {
   "kinds/quota-export/published-quotas.ts PublishedQuotas.#listings":
     "--quota-series for all exports; a hash for each export",
 
-  "kinds/service-account/names-in-creation.ts NamesInCreation.#creations":
-    "a name for each creation within five minutes",
-
   // One small entry for each stored object, dropped with it
   "reconciler/process-state.ts ProcessState.#uids": "a uid for each stored object",
   "reconciler/unanswered-statuses.ts UnansweredStatuses.#givenUp": "a time for each stored object",
@@ -39,6 +36,8 @@ export const processState: Readonly<Record<string, string>> = {
     "the share of a connection; contexts are shared by content",
   "kinds/service-account/account-lists.ts AccountLists.#byConnection":
     "two times for each connection that exists and is used",
+  "kinds/service-account/names-in-creation.ts NamesInCreation.#creations":
+    "a name for each creation within five minutes",
   "kinds/service-account/marked-accounts.ts MarkedAccounts.#listed":
     "names of stored ServiceAccounts of the connection",
   "app/watched-secrets.ts WatchedSecrets.#ownWrites": "a version for each stored Secret",

@@ -12,7 +12,6 @@ import {
 } from "../../connections/connection-key.ts";
 import { createIamClient } from "../../console/client/console-client.ts";
 import { createConnections } from "../../kinds/connection/registry.ts";
-import { AS_REPORTED } from "../../kinds/policy-binding/rules/reported-refusal.ts";
 import type { KubeReader } from "../../kube/client/reader.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey, parseKey } from "../../kube/resource.ts";
 import type { Caches, Context } from "../../reconciler/context.ts";
@@ -183,7 +182,7 @@ function reportOf({ kind, object }: Reporting, before: readonly Reporting[]): Ob
     after?.reason === "Suspended" &&
     isTrue(stored?.status?.conditions, "Ready");
   const text = textOf(after);
-  const isReported = stored !== undefined && isSameReport(textOf(obstacleOf(stored)), text);
+  const isReported = stored !== undefined && isSameReport(obstacleOf(stored), after);
   const isOldPause = isReported && after?.type === ISSUANCE_ALLOWED && isPaused(after);
   return {
     ...{ kind, key, calls: [], stopsNextKey: after?.type === ISSUANCE_ALLOWED },
@@ -197,11 +196,11 @@ function textOf(obstacle: Condition | undefined): string | undefined {
   return obstacle && `${obstacle.reason}: ${obstacle.message}`;
 }
 
-/** Each call to the console has an ID of its own. */
-function isSameReport(before: string | undefined, after: string | undefined): boolean {
-  if (after?.includes(AS_REPORTED) === true) return true;
+/** A plan knows a refusal of policies only from its report. Each call to the console has an ID of its own. */
+function isSameReport(before: Condition | undefined, after: Condition | undefined): boolean {
+  if (after?.reason === "PolicyRefused") return before?.reason === after.reason;
   const withoutId = (text?: string) => text?.replaceAll(/\(request(?:Id)? [^)]*\)/g, "");
-  return withoutId(before) === withoutId(after);
+  return withoutId(textOf(before)) === withoutId(textOf(after));
 }
 
 /** Connections in use, accounts, their policies, their keys, exports: each step needs the steps before it. */

@@ -39,7 +39,7 @@ export function serviceAccountWatches(caches: Caches, parts: AccessParts): reado
         ? [key]
         : [],
     ),
-    // Objects that have imported one account at the same time: one of them has to leave it.
+    // Objects that have imported one account at the same time: one of them must leave it.
     watch(serviceAccounts, ({ old, new: now }) => {
       const saId = now?.status?.saId;
       if (saId === undefined || saId === old?.status?.saId) return [];

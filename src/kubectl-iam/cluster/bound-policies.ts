@@ -16,10 +16,16 @@ export function boundOf(
   account: ServiceAccount,
   ...states: readonly PolicyState[]
 ): readonly string[] {
-  if (isGone(account)) return [];
-  const missing = (account.status?.bindings?.policies ?? []).filter((each) => each.missing);
-  const ids = new Set(missing.map(({ policyId }) => policyId));
-  return recordedPolicies(account.status?.bindings, ...states).filter((id) => !ids.has(id));
+  return isGone(account) ? [] : lastShown(account, ...states);
+}
+
+/** The same; of an account that the console no longer has, what was bound to it. */
+export function lastShown(
+  { status }: ServiceAccount,
+  ...states: readonly PolicyState[]
+): readonly string[] {
+  const policies = status?.bindings?.policies?.filter(({ missing }) => missing !== true) ?? [];
+  return recordedPolicies({ policies }, ...states);
 }
 
 /** Whether the status shows every policy that was bound at the last read. */

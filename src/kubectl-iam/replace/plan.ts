@@ -1,5 +1,4 @@
 /** What is left of the replacement of an account, by the objects alone. Pure. */
-import { recordedPolicies } from "../../accounts/recorded-policies.ts";
 import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
@@ -8,7 +7,7 @@ import type { ServiceAccount } from "../../api/service-account.ts";
 import { toMicroTime } from "../../util/time.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
-import { isGone, isReadable, notReadText } from "../cluster/bound-policies.ts";
+import { isGone, isReadable, lastShown, notReadText } from "../cluster/bound-policies.ts";
 import { type Change, changeOf } from "../cluster/change.ts";
 import type { FileObject } from "../cluster/given-objects.ts";
 import { commandAbout, nameOf } from "../cluster/kinds.ts";
@@ -138,7 +137,7 @@ function missingBindings(
   const isDeclaredBy = (bindings: readonly PolicyBinding[], policyId: string) =>
     bindings.some(({ spec }) => spec.policyIds.includes(policyId));
   // The successor of an account that is gone can have what was bound to it.
-  const others = recordedPolicies(account.status?.bindings, "Foreign", "Abandoned").filter(
+  const others = lastShown(account, "Foreign", "Abandoned").filter(
     (policyId) => !isDeclaredBy(former, policyId),
   );
   const foreign = others.filter((policyId) => !isDeclaredBy(own, policyId));

@@ -1,6 +1,7 @@
 /** What remains of each object if everything is removed while the operator runs. Pure. */
 import type { ApiKey } from "../../api/api-key.ts";
 import type { Connection } from "../../api/connection.ts";
+import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import { isGone } from "../cluster/bound-policies.ts";
@@ -50,12 +51,17 @@ function waitingObject(object: AnyObject, world: World): readonly Remnant[] {
 
 /** Nothing is unbound while the ServiceAccount is suspended, or only planned. */
 function whyPoliciesWait(object: AnyObject, world: World): string | undefined {
-  const binding = world.policyBindings.find((each) => each === object);
-  const account = binding && world.serviceAccounts.find((each) => belongsTo(binding, each));
-  if (binding === undefined || account === undefined || isGone(account)) return undefined;
-  const isKept = binding.spec.suspend || binding.spec.deletionPolicy === "Retain";
-  if (isKept || (binding.status?.appliedPolicyIds ?? []).length === 0) return undefined;
+  if (object.kind !== "PolicyBinding") return undefined;
+  const binding = object as PolicyBinding & AnyObject;
+  const account = world.serviceAccounts.find((each) => belongsTo(binding, each));
+  if (account === undefined || isGone(account) || isKept(binding)) return undefined;
+  if ((binding.status?.appliedPolicyIds ?? []).length === 0) return undefined;
   return whyDeletionWaits(account as AnyObject) && `its deletion waits for ${nameOf(account)}`;
+}
+
+/** Whether its policies stay bound after its deletion, if the grant allows that. */
+function isKept({ spec }: PolicyBinding): boolean {
+  return spec.suspend || spec.deletionPolicy === "Retain";
 }
 
 function accountRemnant(account: ServiceAccount, world: World): Remnant {
@@ -137,7 +143,7 @@ function policyRemnants(account: ServiceAccount, world: World): readonly Remnant
   if (isGone(account) || deletionPolicyOf(account) !== "Retain") return [];
   return world.policyBindings
     .filter((binding) => belongsTo(binding, account))
-    .filter(({ spec }) => spec.suspend || spec.deletionPolicy === "Retain")
+    .filter(isKept)
     .map((binding) => ({
       kind: "Policies",
       namespace: binding.metadata.namespace,

@@ -123,7 +123,7 @@ test("an account that the console no longer has is told for its PolicyBindings, 
   });
 });
 
-test("a refusal that a PolicyBinding reports is no news", async () => {
+test("a refusal that a PolicyBinding already reports is not repeated", async () => {
   const account = { orgId, projectId, name: "team-bot", description: "" };
   const { saId, tpn } = console.world.createAccount(account);
   const bot = object("ServiceAccount", "bot", {});

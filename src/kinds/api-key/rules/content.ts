@@ -56,7 +56,7 @@ export function contentOf(snapshot: ApiKeySnapshot, at: AgreedTime): SecretConte
 /** They change with the end of an overlap. */
 const PREVIOUS = ["previousKeyId", "previousSecret"];
 
-/** Names of entries that the Secret had as they are declared, and has no more. */
+/** Names of declared entries that the Secret once matched and no longer matches. */
 export function lostEntries(snapshot: ApiKeySnapshot, now: Instant): readonly string[] {
   const { object, spec } = snapshot;
   const account = accountInUse(snapshot);

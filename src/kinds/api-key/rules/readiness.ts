@@ -96,7 +96,7 @@ function describeLost(snapshot: ApiKeySnapshot, at: ClockReading): Loss | undefi
   const entries = lostEntries(snapshot, certainTime(at));
   if (self.deletingSince !== undefined || entries.length === 0) return undefined;
   const named = `${entries.length === 1 ? "entry" : "entries"} ${truncateList(entries, 10)}`;
-  const text = `Secret ${secretNameOf(self.name, spec)} is no longer as the operator wrote it: workloads might not find ${named}.`;
+  const text = `Secret ${secretNameOf(self.name, spec)} differs from what the operator wrote: workloads might not find ${named}.`;
   return { text, isShown: false };
 }
 

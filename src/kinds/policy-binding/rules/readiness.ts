@@ -56,7 +56,7 @@ function isBeingDeleted({ objects }: BindingsSnapshot, { uid }: BindingView): bo
   return objects.get(uid)?.metadata.deletionTimestamp !== undefined;
 }
 
-/** Without a grant for the namespace, a policy that is not granted is no problem of the object. */
+/** If no grant matches the namespace, that is the problem, and not the policies that the object names. */
 function ungranted({ problem }: BindingView, conclusion: Conclusion): SpecProblem | undefined {
   if ("decision" in conclusion || conclusion.reason !== "NotGranted") return undefined;
   return problem?.reason === "PolicyNotGranted" ? { ...conclusion, advice: "" } : undefined;

@@ -5,9 +5,6 @@ import { listed, without } from "./policy-set.ts";
 import { withoutRefused } from "./state.ts";
 import type { BindingView } from "./views.ts";
 
-/** In the message of a plan that knows a refusal only from the object's report. */
-export const AS_REPORTED = "as last reported";
-
 /** Without the policies of its spec that the console refused, if neither the spec nor a request is newer than that. */
 export function withReported(view: BindingView, { status }: PolicyBinding): BindingView {
   const ready = findCondition(status?.conditions, "Ready");
@@ -15,7 +12,7 @@ export function withReported(view: BindingView, { status }: PolicyBinding): Bind
   const isOfSpec =
     ready?.observedGeneration === view.generation && view.requestedAt === view.handledAt;
   if (ready?.reason !== "PolicyRefused" || !isOfSpec || policyIds.length === 0) return view;
-  const message = `The console refused to bind ${listed(policyIds)}, ${AS_REPORTED}.`;
+  const message = `The console refused to bind ${listed(policyIds)}, as last reported.`;
   return withoutRefused(view, {
     policyIds,
     problem: { reason: ready.reason, message, advice: "" },
