@@ -23,7 +23,7 @@ import { readObject } from "../cluster/read.ts";
 import { revokedText } from "../cluster/revocation.ts";
 import { DEFAULT_TIMEOUT } from "../cluster/wait.ts";
 import { printCommits } from "../replace/export.ts";
-import { phasesOf } from "../replace/phases.ts";
+import { phasesOf, titlesOf } from "../replace/phases.ts";
 import { type Objects, type Plan, planReplacement } from "../replace/plan.ts";
 import { readAccount } from "../replace/read.ts";
 import { waitTexts } from "../replace/waits.ts";
@@ -124,8 +124,8 @@ async function runPhases(invocation: Invocation, cluster: Cluster, plan: Plan): 
       if (io.interrupted.aborted) throw new Failure("Interrupted.");
       code = await phase.run({ ...invocation, options: left }, cluster, plan);
     } finally {
-      const titles = phases.slice(index).map(({ title }) => title);
-      if (code !== exitCode.ok) noteRest(invocation, plan.account, titles);
+      if (code !== exitCode.ok)
+        noteRest(invocation, plan.account, await titlesOf(cluster, plan, phases.slice(index)));
     }
     if (code !== exitCode.ok) return code;
   }

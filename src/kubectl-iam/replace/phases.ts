@@ -15,7 +15,7 @@ import { readObject, readUsers } from "../cluster/read.ts";
 import { revocationChange, waitUntilRevoked } from "../cluster/revocation.ts";
 import { waitForAll } from "../cluster/wait.ts";
 import { printReadiness } from "../view/readiness.ts";
-import { movesOf, type Plan, planReplacement, usesAccount } from "./plan.ts";
+import { movesOf, movingOf, type Plan, planReplacement, usesAccount } from "./plan.ts";
 import { readAccount, readNamespace } from "./read.ts";
 import { deliveryMissing, overlapMissing } from "./waits.ts";
 
@@ -29,12 +29,29 @@ export interface Phase {
 export function phasesOf({ account, successor, moving }: Plan): readonly Phase[] {
   return [
     { title: `bind the policies of iamsa/${successor}`, run: bind },
-    ...(moving.length === 0 ? [] : [{ title: `move ${moving.map(nameOf).join(", ")}`, run: move }]),
+    ...(moving.length === 0 ? [] : [movePhase(moving)]),
     ...(isGone(account)
       ? []
       : [{ title: "wait until no Pod uses an old key (--now does not wait)", run: waitForPods }]),
     { title: `revoke the access of ${nameOf(account)}`, run: revoke },
   ];
+}
+
+function movePhase(moving: readonly ApiKey[]): Phase {
+  return { title: `move ${moving.map(nameOf).join(", ")}`, run: move };
+}
+
+/** What is to be done in these phases, and the move of ApiKeys that were moved back meanwhile. */
+export async function titlesOf(
+  cluster: Cluster,
+  { account, successor }: Plan,
+  left: readonly Phase[],
+): Promise<readonly string[]> {
+  const titles = left.map(({ title }) => title);
+  if (left.some(({ run }) => run === move)) return titles;
+  const objects = await readNamespace(cluster).catch(() => ({ apiKeys: [] }));
+  const moving = movingOf(account.metadata.name, successor, objects);
+  return moving.length === 0 ? titles : [movePhase(moving).title, ...titles];
 }
 
 async function bind(invocation: Invocation, cluster: Cluster, plan: Plan): Promise<ExitCode> {

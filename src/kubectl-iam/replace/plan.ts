@@ -44,10 +44,7 @@ export function planReplacement(account: ServiceAccount, objects: Objects, given
   const successor = chooseSuccessor(account, objects, given);
   const users = objects.apiKeys.filter((apiKey) => usesAccount(apiKey, name, successor));
   const isDone = users.length === 0 && isRevoked(account);
-  // An ApiKey of a third account is left alone.
-  const moving = users.filter(({ spec }) =>
-    [name, successor].includes(spec.serviceAccountRef.name),
-  );
+  const moving = movingOf(name, successor, objects);
   const leaving = users.filter((apiKey) => !moving.includes(apiKey));
   const exists = objects.serviceAccounts.some(({ metadata }) => metadata.name === successor);
   const missing = isDone
@@ -58,6 +55,19 @@ export function planReplacement(account: ServiceAccount, objects: Objects, given
       ];
   const formerBindings = bindingsOf(name, objects);
   return { account, successor, missing, formerBindings, moving, leaving, isDone };
+}
+
+/** The ApiKeys that are to get a key of the successor. An ApiKey of a third account is left alone. */
+export function movingOf(
+  account: string,
+  successor: string,
+  { apiKeys }: Pick<Objects, "apiKeys">,
+): readonly ApiKey[] {
+  return apiKeys.filter(
+    (apiKey) =>
+      usesAccount(apiKey, account, successor) &&
+      [account, successor].includes(apiKey.spec.serviceAccountRef.name),
+  );
 }
 
 /** Whether the spec names the account, or the key in use belongs to it, or may belong to it. */

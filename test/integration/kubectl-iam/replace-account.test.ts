@@ -197,6 +197,7 @@ test("nothing is revoked if a person moves an ApiKey back", { timeout: 3 * MINUT
   expect(notes).toMatch(
     /iamkey\/key: spec\.serviceAccountRef was changed from ci-bot-2 to ci-bot; if a GitOps tool/,
   );
+  expect(notes).toMatch(/^Left to do: move [^;]*iamkey\/key; .*revoke the access of /m);
   await world.until("the way back", async () => (await accountOf("key")) === "ci-bot");
   expect([await isRevoked(), await boundTo("ci-bot")]).toEqual([false, POLICIES.toSorted()]);
 

@@ -6,7 +6,7 @@ import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import type { ResourceType } from "../../../src/kube/resource.ts";
 import type { Cluster } from "../../../src/kubectl-iam/cluster/cluster.ts";
 import { nextName, successorOf } from "../../../src/kubectl-iam/replace/copies.ts";
-import { phasesOf } from "../../../src/kubectl-iam/replace/phases.ts";
+import { phasesOf, titlesOf } from "../../../src/kubectl-iam/replace/phases.ts";
 import { movesOf, planReplacement } from "../../../src/kubectl-iam/replace/plan.ts";
 import {
   deliveryMissing,
@@ -73,6 +73,20 @@ test("the preview names the windows that the moved ApiKeys wait for", () => {
   expect(waitTexts([windowed], { isUrgent: true })).toEqual([
     "neither for rotation windows nor for Pods",
   ]);
+});
+
+test("what is left names an ApiKey that was moved back after its move", async () => {
+  const found = plan(account("ci"), { keys: [apiKey("key", "ci", current("ci"))] });
+  const left = async (...keys: readonly ApiKey[]) => {
+    const list = async ({ kind }: ResourceType) => (kind === "ApiKey" ? keys : []);
+    const cluster = { kube: { list }, namespace: "team-a" } as unknown as Cluster;
+    return titlesOf(cluster, found, phasesOf(found).slice(-1));
+  };
+  const revoke = "revoke the access of iamsa/ci";
+  expect(await left(apiKey("key", "ci-2", current("ci-2")), apiKey("other", "cd"))).toEqual([
+    revoke,
+  ]);
+  expect(await left(apiKey("key", "ci", current("ci-2")))).toEqual(["move iamkey/key", revoke]);
 });
 
 test.each([
