@@ -25,9 +25,10 @@ export async function runProgram(args: readonly string[], io: Io): Promise<ExitC
     return exitCode.ok;
   }
   // As for kubectl, the value is optional and is never the next word.
-  const words = withCommandFirst(
+  const [first = "", ...rest] = withCommandFirst(
     args.map((word) => (word === "--dry-run" ? "--dry-run=client" : word)),
   );
+  const words = first === "help" ? [...withCommandFirst(rest), "--help"] : [first, ...rest];
   try {
     await program.parseAsync(words, { from: "user" });
   } catch (error) {
@@ -97,11 +98,31 @@ function addCommand(
   for (const name of spec.options) command.addOption(toOption(name));
   const examples = spec.examples.map((example) => `  ${NAME} ${example}`);
   command.addHelpText("after", `\nExamples:\n${examples.join("\n")}`);
+  if (takesNames(spec)) command.allowExcessArguments();
   command.action(async () => {
+    const args = takesNames(spec) ? await namesOf(command, spec) : command.args;
     const { run } = await spec.load();
-    const end = await run({ io, args: command.args, options: optionsOf(command, spec) });
+    const end = await run({ io, args, options: optionsOf(command, spec) });
     onEnd(end ?? exitCode.ok);
   });
+}
+
+/** Whether the arguments begin with names of objects, for which kubectl accepts KIND NAME in two words. */
+function takesNames({ completes = "shell" }: CommandSpec): boolean {
+  return ["object", "apikey", "serviceaccount"].includes(completes);
+}
+
+async function namesOf(
+  { args, registeredArguments }: Command,
+  { usage }: CommandSpec,
+): Promise<readonly string[]> {
+  const { joinKind } = await import("../cluster/kinds.ts");
+  const isEndless = registeredArguments.some(({ variadic }) => variadic);
+  const most = isEndless ? undefined : registeredArguments.length;
+  const names = joinKind(args, most);
+  if (names.length > (most ?? names.length))
+    throw new UsageError(`too many arguments: write ${NAME} ${usage}`);
+  return names;
 }
 
 /**

@@ -79,6 +79,18 @@ export function parseObjectName(text: string, fallback?: KindName): ObjectName {
   return { kind: fallback, name: checkName(first) };
 }
 
+/**
+ * `iamkey a b` becomes `iamkey/a iamkey/b`. A command that takes `most` arguments, of which the first one is a name, has a
+ * kind before the name only if there is one argument more.
+ */
+export function joinKind(args: readonly string[], most?: number): readonly string[] {
+  const [kind = "", ...rest] = args;
+  if (rest.length === 0 || rest.length !== (most ?? rest.length)) return args;
+  if (findKind(kind) === undefined) return args;
+  const join = (name: string) => (name.includes("/") ? name : `${kind}/${name}`);
+  return rest.map((arg, index) => (most === undefined || index === 0 ? join(arg) : arg));
+}
+
 /** Parses `ci-bot` or `iamsa/ci-bot`, for an argument that accepts one kind only. Throws UsageError. */
 export function parseNameOf(kind: KindName, text: string): ObjectName {
   const found = parseObjectName(text, kind);

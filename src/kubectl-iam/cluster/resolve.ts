@@ -1,4 +1,4 @@
-/** Arguments that name objects, in kubectl's forms: KIND/NAME, KIND NAME..., or a NAME that only one object has. */
+/** Arguments that name objects, KIND/NAME, or a NAME that only one object has. */
 
 import type { KindName } from "../../api/kinds.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
@@ -7,7 +7,6 @@ import { type Cluster, notFound, scopeOf } from "./cluster.ts";
 import {
   type AnyObject,
   checkName,
-  findKind,
   nameOf,
   type ObjectName,
   parseObjectName,
@@ -21,10 +20,6 @@ type GivenName = ObjectName | string;
 
 /** Throws UsageError if an argument cannot name an object. */
 export function parseNames(args: readonly string[]): readonly GivenName[] {
-  const [first = "", ...names] = args;
-  const kind = first.includes("/") ? undefined : findKind(first);
-  if (kind !== undefined && names.length > 0)
-    return names.map((name) => parseObjectName(name, kind));
   return args.map((arg) => (arg.includes("/") ? parseObjectName(arg) : checkName(arg)));
 }
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { kinds } from "../../../src/api/kinds.ts";
 import { commands } from "../../../src/kubectl-iam/cli/commands.ts";
+import { joinKind } from "../../../src/kubectl-iam/cluster/kinds.ts";
 import { runInProcess } from "./support/in-process.ts";
 
 const NO_CLUSTER = ["--kubeconfig", "/nowhere/config"];
@@ -36,6 +37,7 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegEx
   ],
   rotate: [
     ["rotate iamsa/ci", /is not of kind ApiKey/],
+    ["rotate iamkey ci iamsa/ci", /"iamsa\/ci" is not of kind ApiKey/],
     ["rotate a --timeout 5", /--timeout must be a time/],
     ["rotate a --dry-run=never", /--dry-run must be client or server; it is "never"/],
     ["rotate a --wait", /unknown option '--wait' \(Did you mean --no-wait\?\)/],
@@ -64,6 +66,8 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, says: RegEx
   "revoke-access": [
     ["revoke-access", /missing required argument 'serviceaccount'/],
     ["revoke-access iamkey/x", /is not of kind ServiceAccount/],
+    ["revoke-access iamkey x", /is not of kind ServiceAccount/],
+    ["revoke-access a b", /too many arguments: write kubectl iam revoke-access <serviceaccount>/],
   ],
   "restore-access": [["restore-access", /missing required argument/]],
   "replace-account": [
@@ -159,6 +163,30 @@ test.each(["foo", "console foo"])("an unknown command, %s, points to the help", 
   const ended = await runInProcess(line.split(" "));
   expect(ended).toMatchObject({ code: 2 });
   expect(ended.notes).toMatch(/unknown command 'foo'|"foo" is an unknown console command/);
+});
+
+test.each([
+  ["help", "--help"],
+  ["help rotate", "rotate --help"],
+  ["help console", "console --help"],
+  ["-n team-a help console login", "console login --help"],
+])("%s shows what %s shows", async (line, same) => {
+  const ended = await runInProcess(line.split(" "));
+  expect(ended).toEqual(await runInProcess(same.split(" ")));
+  expect(ended).toMatchObject({ code: 0, notes: "" });
+});
+
+test.each([
+  ["iamkey a b", undefined, ["iamkey/a", "iamkey/b"]],
+  ["ApiKeys.iam-operator.io a iamsa/b", undefined, ["ApiKeys.iam-operator.io/a", "iamsa/b"]],
+  ["iamkey", undefined, ["iamkey"]],
+  ["a iamkey", undefined, ["a", "iamkey"]],
+  ["iamsa ci", 1, ["iamsa/ci"]],
+  ["iamsa", 1, ["iamsa"]],
+  ["iamkey key sak_1", 2, ["iamkey/key", "sak_1"]],
+  ["iamkey sak_1", 2, ["iamkey", "sak_1"]],
+])("the arguments %s, of at most %s, are the names %j", (line, most, names) => {
+  expect(joinKind(line.split(" "), most)).toEqual(names);
 });
 
 test("create --export prints a manifest that apply takes, without a cluster", async () => {
