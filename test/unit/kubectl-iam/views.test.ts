@@ -1,11 +1,13 @@
 /** What is printed, as pure functions of what was read. */
 import { describe, expect, test } from "vitest";
 import { reasons } from "../../../src/api/reasons/sections.ts";
+import type { ResourceQuotaExport } from "../../../src/api/resource-quota-export.ts";
 import { isAbout } from "../../../src/kubectl-iam/cluster/events.ts";
 import { NO_FORECAST } from "../../../src/kubectl-iam/cluster/forecast.ts";
 import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
 import { keyLines, liveKeysOf } from "../../../src/kubectl-iam/cluster/live-keys.ts";
 import type { World } from "../../../src/kubectl-iam/cluster/read.ts";
+import { oldListing } from "../../../src/kubectl-iam/commands/quotas.ts";
 import { growTree } from "../../../src/kubectl-iam/commands/tree.ts";
 import { bar } from "../../../src/kubectl-iam/view/bar.ts";
 import { nextStep } from "../../../src/kubectl-iam/view/next-step.ts";
@@ -832,4 +834,40 @@ test("quotas become rows, and those whose texts hold no amounts are counted", ()
   ]);
   expect(countUnread(quotas)).toBe(1);
   expect(rows.toSorted(byShare)[0]).toMatchObject({ of: "limits", export: "cluster-7" });
+});
+
+test.each([
+  ["a present listing", 9, "True", {}, undefined],
+  [
+    "a listing of a failing export",
+    9,
+    "False",
+    {},
+    "warning: iamrq/q listed its quotas 9m ago. Listed: It says.",
+  ],
+  [
+    "a listing that is late",
+    11,
+    "True",
+    {},
+    "warning: iamrq/q listed its quotas 11m ago, although its interval is 5m.",
+  ],
+  [
+    "a listing of a suspended export",
+    11,
+    "True",
+    { suspend: true },
+    "warning: iamrq/q listed its quotas 11m ago and is suspended: kubectl iam resume iamrq/q -n n",
+  ],
+])("quotas tells the age of %s", (_, minutes, status, more, says) => {
+  const ready = { type: "Ready", status, reason: "Listed", message: "It says." };
+  const lastSuccessTime = toIso8601(now - minutes * MINUTE);
+  const quotaExport = {
+    kind: "ResourceQuotaExport",
+    metadata: { name: "q", namespace: "n" },
+    spec: { clusterId: 7, interval: "5m", ...more },
+    status: { lastSuccessTime, conditions: [ready] },
+  } as unknown as ResourceQuotaExport;
+  expect(oldListing(quotaExport, now)).toBe(says);
+  expect(oldListing({ ...quotaExport, status: {} }, now)).toBeUndefined();
 });
