@@ -31,7 +31,7 @@ export function whyDelayedByReport(chain: Chain): Missing | undefined {
   const paused = cause === own ? undefined : pauseOf(cause.object);
   if (paused !== undefined) return paused;
   const name = cause === own ? "" : `${nameOf(cause.object)} is not ready: `;
-  const isStalled = own.ready !== "True" && (own.isStalled || cause.isStalled);
+  const isStalled = own.ready === "True" ? isStopped(own) : own.isStalled || cause.isStalled;
   return {
     text: `${name}${cause.reason}: ${cause.message}`,
     isFinal:
@@ -42,6 +42,22 @@ export function whyDelayedByReport(chain: Chain): Missing | undefined {
     ...(isConnectionKind(cause.object.kind) ? { patienceMs: UNWATCHED_MS } : {}),
   };
 }
+
+/**
+ * Whether the last run has found that no key can be issued before a manual change, although the key in use works. The
+ * condition IssuanceAllowed alone can be older than that run.
+ */
+function isStopped({ object, reason }: Report): boolean {
+  return STOPS.has(reason) && readinessOf(object).reason === reason;
+}
+
+const STOPS: ReadonlySet<string> = new Set([
+  "SecretConflict",
+  "SecretImmutable",
+  "MetadataNotAllowed",
+  "LifetimeNotGranted",
+  "TooManyListedKeys",
+]);
 
 /** The operator reads the Secrets and ConfigMaps of a connection that is not ready again within 15 seconds. */
 const UNWATCHED_MS = 20 * SECOND;

@@ -277,6 +277,26 @@ test("no rotation is requested or promised for an ApiKey that is being deleted",
   });
 });
 
+test("rotate ends at once if no key can be issued before a manual change", async () => {
+  await world.apiKey("fixed", { serviceAccountRef: { name: "ci-bot" } });
+  const { keyId } = (await world.ready("ApiKey", "fixed")).status?.current ?? {};
+  const key = { namespace: world.namespace, name: "fixed" };
+  await world.kube.mergePatch(secretType, key, { immutable: true });
+  const stopped = {
+    code: 3,
+    notes: expect.stringMatching(
+      /^error: iamkey\/fixed: the new key is not issued yet: SecretImmutable: .*Secret fixed is immutable/m,
+    ),
+  };
+  for (const _ of ["first", "second"])
+    expect(await iam("rotate fixed --timeout 1m")).toMatchObject(stopped);
+  expect((await world.get("ApiKey", "fixed")).status?.current?.keyId).toBe(keyId);
+  await world.kube.delete(secretType, key, {});
+  expect(await iam("rotate fixed --timeout 1m")).toMatchObject({ code: 0 });
+  await world.delete("ApiKey", "fixed");
+  await world.isGone("ApiKey", "fixed");
+});
+
 test("restore-access does not count on a PolicyBinding that is being deleted", async () => {
   expect(await iam("create serviceaccount half --connection iamconn/console")).toMatchObject({
     code: 0,

@@ -26,6 +26,14 @@ const request = { "iam-operator.io/reconcile-requested-at": "now" };
 const requested = (more: object = {}) => ({
   metadata: { name: "n", annotations: { ...request, ...more } },
 });
+const forbidding = (reason: string) => ({
+  status: {
+    conditions: [
+      { type: "Ready", status: "True", reason: "KeyDelivered", message: "" },
+      { type: "IssuanceAllowed", status: "False", reason, message: "Of the next key." },
+    ],
+  },
+});
 const delivered = key(["True", "KeyDelivered"]);
 const waiting = key(["False", "ServiceAccountNotReady", "Reconciling"]);
 
@@ -96,6 +104,24 @@ test.each<[string, Parameters<typeof whyDelayed>[0], string, boolean, number?]>(
     "what time ends, of a key in use",
     { object: key(["True", "BudgetExceeded"]) },
     "BudgetExceeded: Of ApiKey.",
+    false,
+  ],
+  [
+    "what only a manual change ends, of a key in use",
+    { object: key(["True", "SecretImmutable"]) },
+    "SecretImmutable: Of ApiKey.",
+    true,
+  ],
+  [
+    "the same, reported before the last request",
+    { object: key(["True", "SecretImmutable"], requested()) },
+    "SecretImmutable: Of ApiKey.",
+    false,
+  ],
+  [
+    "the same, of which the last run has found nothing",
+    { object: key(["True", "KeyDelivered"], forbidding("SecretImmutable")) },
+    "SecretImmutable: Of the next key.",
     false,
   ],
   [
