@@ -62,7 +62,7 @@ export async function changeAndWait(
 
 /**
  * Waits for the objects one after the other; they share one timeout. After the failure of one object, prints it and
- * waits for the rest. Warns once if no replica of the operator holds the Lease.
+ * waits for the rest. Warns once if no replica of the operator holds the Lease, even if nothing is missing.
  */
 export async function waitForAll(
   invocation: Invocation,
@@ -73,6 +73,7 @@ export async function waitForAll(
   const { io } = invocation;
   const startedAt = io.clock.monotonic();
   const watch = watchLeader(invocation, cluster);
+  await watch(0);
   const codes: ExitCode[] = [];
   for (const object of objects)
     try {

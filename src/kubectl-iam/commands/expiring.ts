@@ -21,6 +21,8 @@ const DEFAULT_WITHIN = 14 * DAY;
 /** After this delay, a rotation is not expected to happen on its own. */
 const LATE = HOUR;
 
+const NOT_LED = "No replica of the operator leads, so nothing is renewed.";
+
 interface ExpiringKey {
   readonly namespace: string | undefined;
   readonly apiKey: string;
@@ -41,7 +43,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const isLed = await noteLeader(invocation, cluster);
   const now = cluster.now();
   const within = options.within ?? DEFAULT_WITHIN;
-  const rows = expiringKeys(world.apiKeys, within, now);
+  const rows = expiringKeys(world.apiKeys, within, now).map((row) =>
+    isLed || !row.renewsByItself ? row : { ...row, renewsByItself: false, detail: NOT_LED },
+  );
   const columns: readonly Column<ExpiringKey>[] = [
     ...namespaceColumn<ExpiringKey>(options),
     { title: "APIKEY", cell: ({ apiKey }) => apiKey },

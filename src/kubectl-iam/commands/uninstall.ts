@@ -4,6 +4,7 @@
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode, UsageError } from "../cli/errors.ts";
 import { openCluster } from "../cluster/cluster.ts";
+import { noteLeader } from "../cluster/leader.ts";
 import { operatorNamespace } from "../cluster/operator.ts";
 import { noteUnreadable, readWorld } from "../cluster/read.ts";
 import { printTable } from "../view/output.ts";
@@ -25,6 +26,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     );
   await using cluster = await openCluster(io, options);
   const { world, unreadable } = await readWorld(cluster, undefined);
+  await noteLeader(invocation, cluster);
   const rows = remnantsOf(world, operatorNamespace(options), cluster.now());
   await printTable(invocation, { rows, columns, empty: "There is nothing of the operator here." });
   noteUnreadable(io, unreadable);

@@ -381,11 +381,23 @@ describe("without an operator", () => {
     ["status iamconn/console", 1],
     ["expiring --within 365d", 1],
     ["tree", 0],
+    ["wait iamkey ci-bot-key", 0],
+    ["uninstall --dry-run", 1],
     ["rotate ci-bot-key --no-wait", 0],
   ])("%s exits with status %d and warns", async (args, status) => {
     const { code, notes } = await iam(`${args} --operator-namespace ${world.namespace}`);
     expect(notes).toMatch(/warning: no replica of the operator has renewed the Lease for /);
     expect(code).toBe(status);
+  });
+
+  test("expiring does not say that a key is renewed by itself", async () => {
+    const { output } = await iam(
+      `expiring --within 365d --operator-namespace ${world.namespace} -o json`,
+    );
+    const { items } = JSON.parse(output) as { items: readonly { renewsByItself: boolean }[] };
+    expect(items.map(({ renewsByItself }) => renewsByItself)).toContain(false);
+    expect(items.map(({ renewsByItself }) => renewsByItself)).not.toContain(true);
+    expect(output).toContain("No replica of the operator leads, so nothing is renewed.");
   });
 
   describe("and with a Secret that nobody repairs", () => {
