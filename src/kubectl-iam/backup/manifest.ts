@@ -48,8 +48,8 @@ const OF_OLD_OBJECT: readonly string[] = [
   annotations.reconcileRequestedAt,
   annotations.rotateRequestedAt,
 ];
-/** The API server sets it. */
-const NAME_LABEL = "kubernetes.io/metadata.name";
+/** The API server sets it, so a backup leaves it out. */
+export const NAME_LABEL = "kubernetes.io/metadata.name";
 
 /**
  * The object without its status and what the API server and the operator have added. A ServiceAccount imports the

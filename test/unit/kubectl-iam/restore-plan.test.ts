@@ -1,6 +1,7 @@
 /** What a restore creates, leaves out and refuses, by what the cluster holds. */
 import { expect, test } from "vitest";
 import type { KubeObject, ObjectKey, ResourceType } from "../../../src/kube/resource.ts";
+import { findImportGaps } from "../../../src/kubectl-iam/backup/import-gaps.ts";
 import { outcomeOf } from "../../../src/kubectl-iam/backup/outcome.ts";
 import { planRestore } from "../../../src/kubectl-iam/backup/plan.ts";
 import type { Cluster } from "../../../src/kubectl-iam/cluster/cluster.ts";
@@ -145,3 +146,28 @@ test.each([
   const now = iam("ServiceAccount", "ci", { status: { saId } });
   expect(outcome(account("sa-1"), now).newAccounts).toHaveLength(count);
 });
+
+test.each<[string, readonly FileObject[], object, readonly string[]]>([
+  ["is not permitted", [], { names: ["team-a"] }, ["team-a"]],
+  [
+    "is permitted by the name of a namespace that is restored, too",
+    [],
+    { selector: { matchLabels: { "kubernetes.io/metadata.name": "team-a" } } },
+    [],
+  ],
+  ["exists and was created here", [account(undefined)], { names: ["team-a"] }, []],
+  ["exists and was imported", [account("sa-1")], { names: ["team-a"] }, ["team-a"]],
+])(
+  "an account that %s needs a grant only for an import",
+  async (_, stored, namespaces, lacking) => {
+    const isSelected = "selector" in namespaces;
+    const grants = [
+      { namespaces: { all: true } },
+      { namespaces, importServiceAccounts: isSelected },
+    ];
+    const connection = iam("ClusterConnection", "default", { spec: { grants } });
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "team-a" } };
+    const gaps = await findImportGaps(clusterOf(stored), [namespace, connection, account("sa-1")]);
+    expect(gaps.flatMap((gap) => gap.namespaces)).toEqual(lacking);
+  },
+);
