@@ -53,7 +53,7 @@ export function nextStep(
     return needed(withNames(helpFor(object, reason, world), object, world));
   if (ready !== "True")
     return needed(adviceOnReplaced(object, world) ?? adviceOn({ reason, message }, object, world));
-  if (reason === "AccessRevoked") return needed(restore(object));
+  if (reason === "AccessRevoked") return needed(adviceOnReplaced(object, world) ?? restore(object));
   const other = firstProblem(object);
   if (other !== undefined) return needed(adviceOn(other, object, world));
   if (secretIsMissing)

@@ -61,11 +61,24 @@ export function renderObject(subject: Subject, screen: Screen): string {
     renderConditions(object as AnyObject, now, screen),
     renderEvents(subject, screen),
     renderFields(
-      [field("Next", { text: next.text, style: next.isNeeded ? "warning" : "good" })],
+      [
+        field("Next", {
+          text: withoutMessages(next.text, object as AnyObject),
+          style: next.isNeeded ? "warning" : "good",
+        }),
+      ],
       screen,
     ),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** The advice without the message that it begins with, which the screen shows above. */
+function withoutMessages(advice: string, { status }: AnyObject): string {
+  const said = status?.conditions?.find(
+    ({ message }) => message !== "" && advice.startsWith(`${message} `),
+  );
+  return said === undefined ? advice : advice.slice(said.message.length + 1);
 }
 
 function readyField(object: AnyObject): Field {
@@ -78,12 +91,12 @@ function readyField(object: AnyObject): Field {
   return { name: "Ready", values: [`${ready} ${reason}${suffix}: ${message}`], style };
 }
 
-/** Conditions with the same message as Ready; they are named with it instead of repeated. */
+/** Conditions whose message is in that of Ready; they are named with it instead of repeated. */
 function repeats({ status }: AnyObject): readonly Condition[] {
   const ready = findCondition(status?.conditions, "Ready");
   return (status?.conditions ?? []).filter(
     ({ type, reason, message }) =>
-      type !== "Ready" && reason === ready?.reason && message === ready.message,
+      type !== "Ready" && reason === ready?.reason && ready.message.includes(message),
   );
 }
 

@@ -1,4 +1,4 @@
-/** What is left of an account that another ServiceAccount replaces, and that the console no longer has. Pure. */
+/** What is left of an account that another ServiceAccount replaces, and that has no access any more. Pure. */
 import { accountInUse } from "../../api/account-in-use.ts";
 import { annotations } from "../../api/meta.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -6,12 +6,13 @@ import { isGone } from "../cluster/bound-policies.ts";
 import { type AnyObject, type Named, nameOf } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { belongsTo } from "../cluster/relations.ts";
+import { isRevoked } from "../cluster/revocation.ts";
 import { accountOf } from "./named-commands.ts";
 
 /** The advice to delete the account, or its PolicyBinding; `undefined` while the replacement is not complete. */
 export function adviceOnReplaced(object: AnyObject, world: World): string | undefined {
   const former = object.kind === "PolicyBinding" ? accountOf(object) : object;
-  if (former?.kind !== "ServiceAccount" || !isMissing(former, world)) return undefined;
+  if (former?.kind !== "ServiceAccount" || !isOver(former, world)) return undefined;
   const successor = world.serviceAccounts.find((account) => replaces(account, former));
   if (successor === undefined || isUsed(former, world)) return undefined;
   const bindings = bindingsOf(former, world);
@@ -21,10 +22,10 @@ export function adviceOnReplaced(object: AnyObject, world: World): string | unde
   return `Delete what ${nameOf(successor)} replaces: kubectl delete ${left.join(" ")} -n ${object.metadata.namespace}`;
 }
 
-/** Whether the ServiceAccount does not exist, or its account was deleted in the console. */
-function isMissing(former: Named, { serviceAccounts }: World): boolean {
+/** Whether the ServiceAccount does not exist, its account was deleted in the console, or its access is revoked. */
+function isOver(former: Named, { serviceAccounts }: World): boolean {
   const account = serviceAccounts.find((each) => isSame(each, former));
-  return account === undefined || isGone(account);
+  return account === undefined || isGone(account) || isRevoked(account);
 }
 
 function isSame({ metadata }: Pick<Named, "metadata">, other: Named): boolean {

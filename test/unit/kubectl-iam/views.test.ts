@@ -657,6 +657,44 @@ describe("the next step", () => {
       for (const subject of [old, bindings[0]]) expect(next(subject, more)).toMatch(replace);
   });
 
+  test("of an account that was replaced, and whose access is revoked, is not to restore access", () => {
+    const condition = { ...ready("True", "AccessRevoked"), type: "AccessRevoked" };
+    const conditions = [ready("True", "AccessRevoked"), condition];
+    const account = (name: string, more: object = {}) =>
+      object([], {
+        kind: "ServiceAccount",
+        metadata: { name, namespace: "n", ...more },
+        spec: { access: "Revoked" },
+        status: { saId: name, observedGeneration: 1, conditions },
+      });
+    const old = account("ci");
+    const successor = account("ci-2", { annotations: { "iam-operator.io/replaces": "ci" } });
+    const next = (...serviceAccounts: readonly AnyObject[]) =>
+      nextStep(old, { ...empty, serviceAccounts } as unknown as World, now).text;
+    expect(next(old, successor)).toBe(
+      "Delete what iamsa/ci-2 replaces: kubectl delete iamsa/ci -n n",
+    );
+    expect(next(old)).toMatch(/kubectl iam restore-access iamsa\/ci -n n/);
+  });
+
+  test("does not repeat a message on the screen that shows it", () => {
+    const message = "Keys issued in the last 24 hours: 5.";
+    const reason = "NamespaceBudgetExceeded";
+    const key = object(
+      [
+        { ...ready("True", reason), message: `Key sak is in Secret k. ${message}` },
+        { type: "IssuanceAllowed", status: "False", reason, message },
+      ],
+      { spec: { serviceAccountRef: { name: "ci" }, rotation: { windows: [] } } },
+    );
+    const read = { world: empty, unreadable: [], events: [], secretIsMissing: false, now };
+    const screen = renderObject({ object: key as never, ...read }, plain());
+    expect(screen.split(message)).toHaveLength(2);
+    expect(screen).toContain("(also IssuanceAllowed=False)");
+    expect(screen).toMatch(/^Next +Wait until the time in the message/m);
+    expect(nextStep(key, empty, now).text).toMatch(/^Keys issued .* Wait until the time/);
+  });
+
   test("of an object under a suspended connection names the connection", () => {
     const stopped = { type: "IssuanceAllowed", status: "False", reason: "ConnectionSuspended" };
     const key = object([ready("True", "KeyDelivered"), { ...stopped, message: "" }], {
