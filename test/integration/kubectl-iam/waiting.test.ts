@@ -381,7 +381,7 @@ describe("without an operator", () => {
     ["status iamconn/console", 1],
     ["expiring --within 365d", 1],
     ["tree", 0],
-    ["wait iamkey ci-bot-key", 0],
+    ["wait iamconn console", 0],
     ["uninstall --dry-run", 1],
     ["rotate ci-bot-key --no-wait", 0],
   ])("%s exits with status %d and warns", async (args, status) => {
