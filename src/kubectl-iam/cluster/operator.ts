@@ -26,7 +26,7 @@ interface PodSpec {
   readonly containers?: readonly Container[];
 }
 
-interface Deployment extends KubeObject {
+export interface Deployment extends KubeObject {
   readonly spec?: { readonly template?: { readonly spec?: PodSpec } };
 }
 

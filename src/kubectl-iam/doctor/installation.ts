@@ -6,7 +6,7 @@ import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type Cluster, openCluster, READ_MS, scopeOf } from "../cluster/cluster.ts";
 import { kindOf } from "../cluster/kinds.ts";
-import { operatorDeployments, operatorNamespace } from "../cluster/operator.ts";
+import { type Deployment, operatorDeployments, operatorNamespace } from "../cluster/operator.ts";
 import { readWorld, unlessForbidden } from "../cluster/read.ts";
 import type { Answer } from "../console/session.ts";
 import { checkAdmission } from "./admission.ts";
@@ -40,7 +40,7 @@ export async function examineInstallation(
     ...(await step("the leader", checkLeader(cluster, home))),
     await step(
       "your permissions",
-      checkPermissions("Your permissions", cluster, readerRules, cluster.namespace),
+      checkPermissions("Your permissions to read", cluster, readerRules, cluster.namespace),
     ),
     ...(await step(
       "the operator's permissions",
@@ -82,14 +82,15 @@ async function checkOperatorPermissions(
   home: string,
 ): Promise<readonly Finding[]> {
   const check = "Operator's permissions";
-  const user = options.operatorUser ?? (await findOperatorUser(cluster, home));
-  if (user === undefined)
-    return [
-      unknown(
-        check,
-        `no Deployment of the operator is seen in ${home}: name the operator's user by --operator-user`,
-      ),
-    ];
+  const found = await unlessForbidden(operatorDeployments(cluster, home));
+  const user = options.operatorUser ?? operatorUser(found?.[0], home);
+  if (user === undefined) {
+    const why =
+      found === undefined
+        ? `you do not have permission to list the Deployments in ${home}`
+        : `no Deployment of the operator is seen in ${home}`;
+    return [unknown(check, `${why}: name the operator's user by --operator-user`)];
+  }
   await using operator = await openCluster(io, { ...options, as: user });
   return [
     await checkPermissions(check, operator, operatorRules, cluster.namespace),
@@ -97,8 +98,7 @@ async function checkOperatorPermissions(
   ];
 }
 
-async function findOperatorUser(cluster: Cluster, namespace: string): Promise<string | undefined> {
-  const found = await unlessForbidden(operatorDeployments(cluster, namespace));
-  const name = found?.[0]?.spec?.template?.spec?.serviceAccountName;
+function operatorUser(deployment: Deployment | undefined, namespace: string): string | undefined {
+  const name = deployment?.spec?.template?.spec?.serviceAccountName;
   return name === undefined ? undefined : `system:serviceaccount:${namespace}:${name}`;
 }

@@ -91,8 +91,9 @@ export async function checkPermissions(
       permissions.map((permission) => isAllowed(cluster, permission, namespace)),
     );
     const missing = permissions.filter((_, index) => answers[index] === false);
-    if (missing.length === 0) return ok(check, `all ${permissions.length} permissions are granted`);
     const where = namespace || "the cluster";
+    if (missing.length === 0)
+      return ok(check, `all ${permissions.length} permissions are granted in ${where}`);
     return failed(
       check,
       `${missing.length} of ${permissions.length} permissions are missing in ${where}`,

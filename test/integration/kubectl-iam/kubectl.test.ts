@@ -604,7 +604,7 @@ describe("doctor", () => {
       `doctor --operator-user operator --operator-namespace ${world.namespace}`,
     );
     expect(text).toMatch(/^ok +CRDs +all 6 are there/m);
-    expect(text).toMatch(/^ok +Operator's permissions +all \d+ permissions are granted$/m);
+    expect(text).toMatch(/^ok +Operator's permissions +all \d+ permissions are granted in \S+$/m);
     expect(text).toMatch(
       /^ok +iamconn\/console +the console accepts the credentials \(request [-\w]+\)$/m,
     );

@@ -115,8 +115,13 @@ describe("a user with read permissions", () => {
     const { code, notes } = await iam("console accounts --connection iamconn/console --as viewer");
     expect(code).toBe(3);
     expect(notes).toContain("secrets");
-    expect((await iam("doctor --as viewer")).output).toMatch(
+    const { output } = await iam("doctor --as viewer");
+    expect(output).toMatch(
       /^unknown +iamconn\/console +you do not have permission to read its credentials/m,
+    );
+    expect(output).toMatch(/^ok +Your permissions to read +all \d+ permissions are granted in /m);
+    expect(output).toMatch(
+      /^unknown +Operator's permissions +you do not have permission to list the Deployments in /m,
     );
   });
 });
