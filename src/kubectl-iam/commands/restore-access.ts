@@ -14,7 +14,7 @@ import { accountText, boundOf, isGone } from "../cluster/bound-policies.ts";
 import { causeOfDelay } from "../cluster/chain.ts";
 import { changeOf, isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
-import { type AnyObject, nameOf, parseNameOf } from "../cluster/kinds.ts";
+import { type AnyObject, commandAbout, nameOf, parseNameOf } from "../cluster/kinds.ts";
 import { listed } from "../cluster/listed.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
 import { readObject, readUsers, unlessForbidden } from "../cluster/read.ts";
@@ -45,7 +45,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     io.note("The console lists no keys, so keys issued outside the operator are not shown.");
   await confirm(
     invocation,
-    `Each of these keys works again, a leaked one included: revoke leaked keys in the console first, or run kubectl iam replace-account ${name} instead. Restore the access of ${name}?`,
+    `Each of these keys works again, a leaked one included: revoke leaked keys in the console first, or run ${commandAbout("replace-account", account)} instead. Restore the access of ${name}?`,
   );
   const [changed] = await makeChanges(invocation, cluster, [
     changeOf(account, { spec: { access: "Granted" } }, "access is being restored"),

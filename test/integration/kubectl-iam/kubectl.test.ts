@@ -411,7 +411,7 @@ describe("acting", () => {
     expect(unasked).toMatchObject({ code: 2 });
     expect(unasked.notes).toContain(`${await keyId()} (iamkey/ci-bot-key, in secret/ci-bot-key)`);
     expect(unasked.notes).toMatch(
-      /Each of these keys works again, a leaked one included: .* kubectl iam replace-account ci-bot instead\./,
+      /Each of these keys works again, a leaked one included: .* kubectl iam replace-account iamsa\/ci-bot -n \S+ instead\./,
     );
     expect(world.iam.world.boundTo(await tpn())).toHaveLength(0);
     await output("restore-access ci-bot --yes");
