@@ -43,9 +43,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const isLed = await noteLeader(invocation, cluster);
   const now = cluster.now();
   const within = options.within ?? DEFAULT_WITHIN;
-  const rows = expiringKeys(world.apiKeys, within, now).map((row) =>
-    isLed || !row.renewsByItself ? row : { ...row, renewsByItself: false, detail: NOT_LED },
-  );
+  const rows = expiringKeys(world.apiKeys, within, now, isLed);
   const columns: readonly Column<ExpiringKey>[] = [
     ...namespaceColumn<ExpiringKey>(options),
     { title: "APIKEY", cell: ({ apiKey }) => apiKey },
@@ -68,18 +66,19 @@ export function expiringKeys(
   apiKeys: readonly ApiKey[],
   within: number,
   now: Instant,
+  isLed = true,
 ): readonly ExpiringKey[] {
   return apiKeys
-    .flatMap((apiKey) => toExpiring(apiKey, now) ?? [])
+    .flatMap((apiKey) => toExpiring(apiKey, now, isLed) ?? [])
     .filter(({ expirationTime }) => (parseInstant(expirationTime) ?? now) <= now + within)
     .sort((a, b) => a.expirationTime.localeCompare(b.expirationTime));
 }
 
-function toExpiring(apiKey: ApiKey, now: Instant): ExpiringKey | undefined {
+function toExpiring(apiKey: ApiKey, now: Instant, isLed: boolean): ExpiringKey | undefined {
   const { metadata, status } = apiKey;
   const { current, renewalTime } = status ?? {};
   if (current === undefined) return undefined;
-  const obstacle = obstacleTo(apiKey, now);
+  const obstacle = obstacleTo(apiKey, now) ?? (isLed ? undefined : NOT_LED);
   return {
     namespace: metadata.namespace,
     apiKey: metadata.name,

@@ -390,16 +390,6 @@ describe("without an operator", () => {
     expect(code).toBe(status);
   });
 
-  test("expiring does not say that a key is renewed by itself", async () => {
-    const { output } = await iam(
-      `expiring --within 365d --operator-namespace ${world.namespace} -o json`,
-    );
-    const { items } = JSON.parse(output) as { items: readonly { renewsByItself: boolean }[] };
-    expect(items.map(({ renewsByItself }) => renewsByItself)).toContain(false);
-    expect(items.map(({ renewsByItself }) => renewsByItself)).not.toContain(true);
-    expect(output).toContain("No replica of the operator leads, so nothing is renewed.");
-  });
-
   describe("and with a Secret that nobody repairs", () => {
     const key = { namespace: "", name: "ci-bot-key" };
     let before: Secret;

@@ -73,6 +73,12 @@ test("keys that expire are renewed by themselves if the operator says so, unless
     ["new", false],
     ["fine", true],
   ]);
+  expect(expiringKeys(keys.slice(1, 2), 14 * DAY, now, false)).toMatchObject([
+    {
+      renewsByItself: false,
+      detail: "No replica of the operator leads, so nothing is renewed.",
+    },
+  ]);
   const deleted = key("deleted", { current: current("a", 1), ...yes });
   const metadata = { ...deleted.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
   expect(expiringKeys([{ ...deleted, metadata }], DAY, now)).toMatchObject([
