@@ -7,6 +7,9 @@ export const ISSUANCE_ALLOWED = "IssuanceAllowed";
 /** The reason of a key that can be issued, but not in a rotation window. */
 export const OUTSIDE_WINDOWS = "OutsideWindows";
 
+/** The reason of a Secret that takes no other pair. */
+export const SECRET_IMMUTABLE = "SecretImmutable";
+
 /** The reason of a Secret that the API server does not accept. */
 export const SECRET_REJECTED = "SecretRejected";
 

@@ -66,8 +66,8 @@ export const ofKeys = {
   },
   SecretImmutable: {
     meaning:
-      "The Secret has `immutable: true`, so the API server accepts no other pair. A key in use stays; the operator issues no other.",
-    fix: "Delete the Secret: the operator issues a key and writes the Secret again. Workloads that read it get the new pair.",
+      "The Secret has `immutable: true`, so the API server accepts no other pair. A key in use stays; the operator issues no other. A key that is already issued waits in the Secret `NAME-next`: the message then names it.",
+    fix: "Delete the Secret: the operator writes it again, with the pair that waits or with that of a new key. Workloads that read it get the new pair.",
   },
   LifetimeNotGranted: {
     meaning: "`expiresInDays` is more than the namespace's grant allows.",

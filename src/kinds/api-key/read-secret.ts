@@ -1,9 +1,8 @@
 /** Reads of an ApiKey's Secrets: live, or from the watch. */
 import type { ApiKeySpec } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
-import { type KubeObject, keyText, type ObjectKey } from "../../kube/resource.ts";
+import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
-import { indexes } from "../../resources/indexes.ts";
 import { apiKeyType, secretType } from "../../resources/resource-types.ts";
 import type { ApiKeyReading, HeldPair } from "./rules/snapshot.ts";
 import type { KeyStatus } from "./rules/status.ts";
@@ -29,23 +28,21 @@ export async function readSecret(
   const view = viewSecret(stored, owner, spec, role, knownKeyId);
   const pair = pairIn(view);
   if (view.kind !== "Ours" || pair === undefined || pair.keyId === knownKeyId) return view;
-  return isOfAnother(pair, owner, spec, caches) ? { ...view, pair: undefined } : view;
+  return isOfAnother(pair, owner, caches) ? { ...view, pair: undefined } : view;
 }
 
 /** Whether the status of another ApiKey names the key: its pair was copied, and the other ApiKey revokes it one day. */
 function isOfAnother(
-  { keyId, serviceAccount }: IssuedPair,
-  { namespace, uid }: SecretOwner,
-  { serviceAccountRef }: ApiKeySpec,
+  { keyId, saId }: IssuedPair,
+  { uid }: SecretOwner,
   caches: ApiKeyReading["caches"],
 ): boolean {
-  const account = keyText({ namespace, name: serviceAccount ?? serviceAccountRef.name });
   return caches
     .of(apiKeyType)
-    .byIndex(indexes.serviceAccount, account)
+    .list()
     .filter(({ metadata }) => metadata.uid !== uid)
     .flatMap(({ status }) => [status?.current, ...(status?.superseded ?? [])])
-    .some((key) => key?.keyId === keyId);
+    .some((key) => key?.keyId === keyId && (saId === undefined || saId === key.saId));
 }
 
 export function secretKeyOf(

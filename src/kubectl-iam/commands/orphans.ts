@@ -1,7 +1,7 @@
 /** `orphans`: lists keys that were lost, cannot be delivered, or are not in any ApiKey's status, and orphaned accounts. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { findCondition, isReportedOn, isTrue } from "../../api/conditions.ts";
-import { ISSUANCE_ALLOWED, SECRET_REJECTED } from "../../api/issuance.ts";
+import { ISSUANCE_ALLOWED, SECRET_IMMUTABLE, SECRET_REJECTED } from "../../api/issuance.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import type { Instant } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
@@ -221,10 +221,13 @@ export function openAttempts(apiKeys: readonly ApiKey[]): readonly string[] {
     .map(nameOf);
 }
 
-/** A new key of a stalled ApiKey, or of one whose Secret NAME-next the API server refuses. */
+/** Reasons of a Secret that cannot take the pair of a new key. */
+const UNDELIVERABLE: ReadonlySet<string | undefined> = new Set([SECRET_REJECTED, SECRET_IMMUTABLE]);
+
+/** A new key of a stalled ApiKey, or of one whose Secret cannot take its pair. */
 function undeliverable({ metadata, status }: ApiKey): readonly Orphan[] {
   const { pending, attempt, conditions } = status ?? {};
-  const isRejected = findCondition(conditions, ISSUANCE_ALLOWED)?.reason === SECRET_REJECTED;
+  const isRejected = UNDELIVERABLE.has(findCondition(conditions, ISSUANCE_ALLOWED)?.reason);
   if (pending === undefined || !(isRejected || isTrue(conditions, "Stalled"))) return [];
   return [
     {

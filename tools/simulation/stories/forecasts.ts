@@ -258,11 +258,34 @@ export const forecastStories: readonly Story[] = [
     world.expect("the next key waits", forecastOf(world), ["False", "SecretRejected"]);
     const { message = "" } = world.condition(apiKeyType, "ci", "IssuanceAllowed") ?? {};
     world.expect("where its pair is", message.includes("its pair waits in Secret ci-next"));
+    world.expect("with one reason", world.condition(apiKeyType, "ci")?.reason, "SecretRejected");
     world.sim.kube.admission.pop();
     await world.pass(10 * MINUTE);
     world.expect("it is delivered", forecastOf(world), ["True", "Allowed"]);
     world.expect("no other key is issued", world.issued, 2);
   }),
+  story(
+    "a new pair that waits for an immutable Secret is named, and not written",
+    async (world) => {
+      await world.begin();
+      world.fault("searchActions", { kind: "Refuse", status: 503 }, 10_000);
+      world.rotate("now");
+      await world.pass(30 * SECOND);
+      world.happens({ kind: "EditSecret", how: "MakeImmutable" });
+      const writes = world.calls("patch secrets");
+      world.cease();
+      await world.pass(15 * MINUTE);
+      world.expect("the next key waits", forecastOf(world), ["False", "SecretImmutable"]);
+      const { reason, message = "" } = world.condition(apiKeyType, "ci") ?? {};
+      world.expect("with one reason", reason, "SecretImmutable");
+      world.expect("where its pair is", message.includes("its pair waits in Secret ci-next"));
+      world.expect("no write is tried", world.calls("patch secrets"), writes);
+      world.happens({ kind: "DeleteSecret" });
+      await world.pass(MINUTE);
+      world.expect("it is delivered", world.secret().keyId, world.live[1]);
+      world.expect("no other key is issued", world.issued, 2);
+    },
+  ),
   unready("a requested rotation that a policy stops is said to wait", async (world) => {
     await world.begin();
     refuse(world, "ci-next");

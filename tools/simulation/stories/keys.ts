@@ -1,6 +1,7 @@
 /** Issuing: what becomes of the key when a call, a process or a write goes wrong. */
 
 import { annotations } from "../../../src/api/meta.ts";
+import { secretType } from "../../../src/kube/resource-types.ts";
 import { attemptId } from "../../../src/resources/marker.ts";
 import { apiKeyType, serviceAccountType } from "../../../src/resources/resource-types.ts";
 import { DAY, HOUR, MINUTE, parseInstant, SECOND } from "../../../src/util/time.ts";
@@ -241,6 +242,23 @@ export const keyStories: readonly Story[] = [
     const told = world.events("ci").find((each) => each.startsWith("KeyOrphaned")) ?? "";
     world.expect("an event names it", told.includes(lost));
   }),
+  story(
+    "a key whose pending Secret was deleted is listed, with that cause",
+    async (world) => {
+      await world.begin();
+      world.fault("searchActions", refused(503), 10_000);
+      world.rotate("one");
+      await world.pass(30 * SECOND);
+      world.sim.delete(secretType, "ci-next");
+      world.cease();
+      await world.pass(5 * MINUTE);
+      const told = world.events("ci").find((each) => each.startsWith("KeyOrphaned")) ?? "";
+      const [, lost = "none", next] = world.live;
+      world.expect("the event", told.includes(`or the Secret was deleted: ${lost}`));
+      world.expect("the next key is in use", world.secret().keyId, next);
+    },
+    { excuses: ["pending removed"] },
+  ),
   story("a gateway forwards issueKey and answers 502", async (world) => {
     world.fault("issueKey", { kind: "LateCommit", ms: 2 * SECOND, status: 502 });
     await world.begin();

@@ -1,11 +1,12 @@
 /** The Secret of an ApiKey in other hands: made by others, edited, put back; and what the template no longer declares. */
 import { annotations } from "../../../src/api/meta.ts";
-import { secretType } from "../../../src/kube/resource-types.ts";
-import { apiKeyType } from "../../../src/resources/resource-types.ts";
+import { namespaceType, secretType } from "../../../src/kube/resource-types.ts";
+import { apiKeyType, serviceAccountType } from "../../../src/resources/resource-types.ts";
 import { MINUTE, SECOND } from "../../../src/util/time.ts";
 import type { Tree } from "../../api-server/tree.ts";
 import { NAMESPACE } from "../places.ts";
 import { createKey, inNamespace } from "../scenarios.ts";
+import { grant } from "./in-console.ts";
 import { type Story, type StoryWorld, story, unready } from "./story.ts";
 
 const LIST = annotations.templateNames;
@@ -86,6 +87,23 @@ const foreignSecrets: readonly Story[] = [
     await world.pass(MINUTE);
     const [own, other] = ["ci", "other"].map((name) => world.secret(name).keyId);
     world.expect("each has a key of its own", own !== other);
+  }),
+  story("nor is a pair that is copied from another namespace", async (world) => {
+    await world.begin();
+    const metadata = { namespace: "team-b" };
+    grant(world, { namespaces: { names: ["team-a", "team-b"] } });
+    world.sim.create(namespaceType, { metadata: { name: "team-b" } });
+    world.sim.create(serviceAccountType, { metadata: { ...metadata, name: "theirs" }, spec: {} });
+    const spec = { serviceAccountRef: { name: "theirs" } };
+    world.sim.create(apiKeyType, { metadata: { ...metadata, name: "other" }, spec });
+    await world.pass(MINUTE);
+    const theirs = world.sim.get(secretType, "other", "team-b") ?? {};
+    putBack(world, theirs);
+    world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
+    await world.pass(MINUTE);
+    const told = world.events("ci").join();
+    world.expect("the reason", told.includes("(SecretEdited)"));
+    world.expect("it has a key of its own", world.secret().keyId, world.live.at(-1));
   }),
   unready("a foreign Secret of the name stays as it is", async (world) => {
     world.sim.create(secretType, { metadata: inNamespace("ci"), stringData: { mine: "yes" } });

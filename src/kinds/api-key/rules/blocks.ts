@@ -1,7 +1,7 @@
 /** Why no key may be issued now, and whether waiting or manual action resolves it. Pure. */
 
 import { MAX_LISTED_KEYS } from "../../../api/api-key.ts";
-import { ISSUANCE_ALLOWED } from "../../../api/issuance.ts";
+import { ISSUANCE_ALLOWED, SECRET_IMMUTABLE } from "../../../api/issuance.ts";
 import { apiKeyLabel, labels } from "../../../api/meta.ts";
 import { clientIdentity } from "../../../connections/client-settings.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
@@ -16,14 +16,11 @@ import { DAY, HOUR, type Instant, MINUTE, SECOND, toIso8601 } from "../../../uti
 import { pendingSecretName, secretNameOf } from "../secret/owner.ts";
 import { isMoving, isOfSpec } from "./accounts.ts";
 import { rotationIsRequested } from "./needs.ts";
-import { isUsable } from "./readiness.ts";
 import { reservedMetadataBlocks } from "./reserved-metadata.ts";
 import { safetyLimit } from "./schedule.ts";
 import type { ApiKeySnapshot, AttemptsWithoutKey, KeyNeed, UnkeptSecret } from "./snapshot.ts";
 import type { KeyStatus, OrphanedKey } from "./status.ts";
-
-/** The reason of a Secret that takes no other pair. */
-export const SECRET_IMMUTABLE = "SecretImmutable";
+import { isUsable } from "./usable.ts";
 
 /** Safety net only: PolicyBindings and ServiceAccounts enqueue the ApiKeys that wait for them. */
 const PERMISSIONS_CHECK_MS = 5 * MINUTE;
@@ -137,15 +134,15 @@ export function pendingConflict({ self, spec, pending }: ApiKeySnapshot): Waitin
 }
 
 /**
- * The API server refuses to write another pair, so a new key could not be delivered. A Secret of another owner gets
- * here only if it is to be adopted.
+ * The API server refuses to write another pair, so a new key could not be delivered. Also checked before a new pair is
+ * delivered. A Secret of another owner gets here only if it is to be adopted.
  */
 export function secretIsImmutable({ self, spec, target }: ApiKeySnapshot): Waiting | undefined {
   if (!("secret" in target) || target.secret.immutable !== true) return undefined;
   const name = secretNameOf(self.name, spec);
   return blocked("Stalled", {
     reason: SECRET_IMMUTABLE,
-    message: `Secret ${name} is immutable, so no other pair can be written to it, and no key is issued. Delete the Secret and run kubectl iam reconcile iamkey/${self.name}: the operator then issues a key and writes the Secret again, without immutable.`,
+    message: `Secret ${name} is immutable, so no other pair can be written to it. Delete the Secret and run kubectl iam reconcile iamkey/${self.name} -n ${self.namespace}: the operator then writes the Secret with another pair, without immutable.`,
   });
 }
 

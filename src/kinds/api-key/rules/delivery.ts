@@ -1,11 +1,12 @@
 /** Moves a pair from process memory to the consumers. Pure. */
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
+import { pendingSecretName, secretNameOf } from "../secret/owner.ts";
 import { type IssuedPair, isSamePair } from "../secret/pair.ts";
 import { attemptOf, pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { accountOf, isOfSpec } from "./accounts.ts";
-import { permissionsAreMissing, secretConflict } from "./blocks.ts";
+import { permissionsAreMissing, secretConflict, secretIsImmutable } from "./blocks.ts";
 import { isListedInactive } from "./listed-keys.ts";
 import { isOutdated } from "./needs.ts";
 import type { ApiKeySnapshot, Closing, LateKey } from "./snapshot.ts";
@@ -108,8 +109,18 @@ export function obstacleToDelivery(
   if (!isWanted(pair, snapshot)) return undefined;
   return (
     secretConflict(snapshot) ??
+    targetIsImmutable(pair, snapshot) ??
     (isOfSpec(pair, snapshot) ? permissionsAreMissing(snapshot, at) : undefined)
   );
+}
+
+/** Says where the pair waits for another Secret. */
+function targetIsImmutable({ keyId }: IssuedPair, snapshot: ApiKeySnapshot): Waiting | undefined {
+  const { self, spec } = snapshot;
+  const immutable = secretIsImmutable(snapshot);
+  if (immutable === undefined) return undefined;
+  const message = `Key ${keyId} is issued, and its pair waits in Secret ${pendingSecretName(secretNameOf(self.name, spec))}: ${immutable.message}`;
+  return { ...immutable, message };
 }
 
 /** Why a staged pair is not delivered yet. */

@@ -1,18 +1,15 @@
 /** Whether the next key can be issued, by the rules that issue it, and what the condition says about that. Pure. */
 import { findCondition } from "../../../api/conditions.ts";
-import { ISSUANCE_ALLOWED, OUTSIDE_WINDOWS, SECRET_REJECTED } from "../../../api/issuance.ts";
-import { isRefusedWrite } from "../../../kube/errors.ts";
+import { ISSUANCE_ALLOWED, OUTSIDE_WINDOWS, SECRET_IMMUTABLE } from "../../../api/issuance.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
-import { ended } from "../../../reconciler/rules/failure.ts";
-import { type Failed, firstFinding, type Outcome } from "../../../reconciler/rules/outcome.ts";
+import { firstFinding, type Outcome } from "../../../reconciler/rules/outcome.ts";
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import type { KindCondition } from "../../../reconciler/rules/report.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
-import { pendingSecretName, secretNameOf } from "../secret/owner.ts";
 import { isMoving } from "./accounts.ts";
-import { lastingBlocks, limits, SECRET_IMMUTABLE, secretIsImmutable } from "./blocks.ts";
-import { isUnstaged, pairToDeliver } from "./delivery.ts";
+import { lastingBlocks, limits, secretIsImmutable } from "./blocks.ts";
 import { rotations } from "./needs.ts";
+import { pairIsNotStored } from "./refused-pair.ts";
 import { isStillToRehearse } from "./rehearsal.ts";
 import { nextWindow, renewalTime } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
@@ -99,28 +96,6 @@ function stopOfNextKey(
   if (block?.reason === "ConnectionNotReady" && block.state === "Reconciling") return UNKNOWN;
   return (
     block ?? rehearsal?.stop ?? (isStillUnknown(snapshot) ? UNKNOWN : limitWhenDue(snapshot, at))
-  );
-}
-
-/** What no dry run has foreseen: the API server refuses a Secret that is to hold the pair of a new key. */
-function pairIsNotStored(
-  snapshot: ApiKeySnapshot,
-  { error, readiness }: Failed,
-): KeyNeed | undefined {
-  if (!isRefusedWrite(error)) return undefined;
-  const { held, self, spec } = snapshot;
-  const why = ended(readiness.message);
-  if (held !== undefined && isUnstaged(snapshot))
-    return {
-      reason: SECRET_REJECTED,
-      message: `Key ${held.pair.keyId} is issued, and its pair is stored nowhere yet: ${why} The operator keeps the pair in its memory and tries again; if the process ends first, the key is listed as orphaned.`,
-    };
-  const pair = pairToDeliver(snapshot);
-  return (
-    pair && {
-      reason: SECRET_REJECTED,
-      message: `Key ${pair.keyId} is issued, and its pair waits in Secret ${pendingSecretName(secretNameOf(self.name, spec))}: ${why} The operator keeps the pair there and tries again.`,
-    }
   );
 }
 

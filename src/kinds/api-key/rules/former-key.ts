@@ -24,7 +24,7 @@ export function describeRejection(snapshot: ApiKeySnapshot): string | undefined 
   return shown && `The console rejects key ${snapshot.status.current?.keyId}${REJECTED[shown]}.`;
 }
 
-/** One sentence about the key in use. Claims that it works only if nothing has shown otherwise. */
+/** One sentence about the key in use. Does not claim that it works: nothing was read of it after the issue. */
 export function describeFormer(
   { keyId, expirationTime }: CurrentKey,
   snapshot: ApiKeySnapshot,
@@ -35,6 +35,6 @@ export function describeFormer(
   if (account.kind === "Waiting" && account.endsKeys === true)
     return `Key ${keyId} does not work: ${account.isGone === true ? "the console no longer has its account" : "its account is not active"}.`;
   return account.kind === "Ready" && (account.canDisableKeys || account.canDeleteKeys)
-    ? `Key ${keyId} stays valid; it is revoked after the overlap if its ServiceAccount still exists.`
-    : `Key ${keyId} stays valid until it expires at ${toIso8601(expirationTime)}.`;
+    ? `Key ${keyId} is revoked after the overlap, if its ServiceAccount still exists.`
+    : `Key ${keyId} is not revoked; it expires at ${toIso8601(expirationTime)}.`;
 }

@@ -6,17 +6,17 @@ import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
 import { firstFinding, type Outcome } from "../../../reconciler/rules/outcome.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
-import { DAY, HOUR, type Instant, toIso8601 } from "../../../util/time.ts";
+import { DAY, HOUR, toIso8601 } from "../../../util/time.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
 import { secretNameOf } from "../secret/owner.ts";
-import { accountInUse } from "./accounts.ts";
 import { lostEntries } from "./content.ts";
 import { describeRejection } from "./former-key.ts";
 import { losses, rotationIsRequested } from "./needs.ts";
-import { isDelivered } from "./rendering.ts";
+import { pairIsNotStored } from "./refused-pair.ts";
 import { renewalTime, safetyLimit } from "./schedule.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 import type { CurrentKey } from "./status.ts";
+import { endedAccount, isUsable } from "./usable.ts";
 
 /** The reason of a key that expires soon and has no successor. */
 export const EXPIRING_SOON = "ExpiringSoon";
@@ -114,31 +114,9 @@ function outlasting(
 const ROTATION_SUSPENDED = "The requested rotation starts when spec.suspend is false.";
 const ROTATION_AWAITED = "The requested rotation waits for this.";
 
-/**
- * Whether the Secret holds the current pair, the console has accepted it and has not rejected it or its account since,
- * and it has not expired.
- */
-export function isUsable(snapshot: ApiKeySnapshot, now: Instant): boolean {
-  const { current } = snapshot.status;
-  return (
-    endedAccount(snapshot) === undefined &&
-    current?.verificationTime !== undefined &&
-    now < current.expirationTime &&
-    isDelivered(snapshot) &&
-    snapshot.rejection?.keyId !== current.keyId
-  );
-}
-
-/** Why the key does not work although the pair is in order. */
-function endedAccount(snapshot: ApiKeySnapshot): Readiness | undefined {
-  const account = accountInUse(snapshot);
-  if (account.kind === "Ready" || account.endsKeys !== true) return undefined;
-  const { state, reason, message } = account;
-  return { state, reason, message };
-}
-
 function obstacleTo(snapshot: ApiKeySnapshot, outcome: Outcome): Readiness | undefined {
   const { self } = snapshot;
+  if (outcome.kind === "Failed") return pairIsNotStored(snapshot, outcome) ?? outcome.readiness;
   if (outcome.kind !== "Settled" || self.deletingSince === undefined) return obstacleOf(outcome);
   return { state: "Reconciling", reason: "Deleting", message: "The ApiKey is being deleted." };
 }

@@ -146,7 +146,7 @@ function closeAsExplained(
   const listed = listedKeyIds(status);
   const fate =
     unreadResponse(attempt.id, status) === undefined
-      ? "the answer was lost"
+      ? "no Secret holds its pair: the answer was lost, or the Secret was deleted"
       : "the answer cannot be read";
   return {
     orphans: keyIds.filter((keyId) => !listed.includes(keyId)).map(lost),

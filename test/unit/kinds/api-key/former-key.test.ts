@@ -10,7 +10,7 @@ const rejection = { keyId: "sak_1", since: 0 };
 const list = { ...account, lastKeyListTime: NOW };
 const without = { ...list, liveKeyIds: [] };
 const revokes = { ...account, canDeleteKeys: true };
-const UNTIL_EXPIRY = "Key sak_1 stays valid until it expires at 2026-04-09T00:00:00Z.";
+const UNTIL_EXPIRY = "Key sak_1 is not revoked; it expires at 2026-04-09T00:00:00Z.";
 const REJECTS = "The console rejects key sak_1";
 
 describe("a key that another key supersedes is", () => {
@@ -21,7 +21,7 @@ describe("a key that another key supersedes is", () => {
       "Live",
       "a call can revoke it",
       { account: revokes },
-      "Key sak_1 stays valid; it is revoked after the overlap if its ServiceAccount still exists.",
+      "Key sak_1 is revoked after the overlap, if its ServiceAccount still exists.",
     ],
     [
       "Inactive",

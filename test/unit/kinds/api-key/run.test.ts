@@ -249,7 +249,13 @@ describe("an attempt is closed as the run of its account explains it", () => {
     );
 
   test.each<[string, World, readonly (string | undefined)[], boolean, RegExp]>([
-    ["one key", explained(["sak_3"]), ["sak_3"], false, /issued, but the answer was lost: sak_3$/],
+    [
+      "one key",
+      explained(["sak_3"]),
+      ["sak_3"],
+      false,
+      /issued, but no Secret holds its pair: .*: sak_3$/,
+    ],
     [
       "a key that the status lists",
       explained(["sak_2", "sak_3"]),
