@@ -16,6 +16,7 @@ const restriction: UnavailableAccount = {
 test.each([
   ["the plan that holds it up", { ignored: true }, undefined, "PlanOnly"],
   ["the account that holds it up", {}, waits, "ServiceAccountSuspended"],
+  ["its suspension, whatever the account waits for", { suspended: true }, waits, "Suspended"],
   ["what is not granted, if nothing holds it up", {}, undefined, "PolicyNotGranted"],
 ])("a deleted PolicyBinding reports %s", (_, fields, conclusion, reason) => {
   const given = usable(recorded(["p1"]), ["p1 p2! revoking, on record: p1"], live("p1"));
@@ -39,4 +40,14 @@ test.each([
   ["without a grant", {}, { restriction }],
 ])("revoked access is told, also %s", (_, fields, availability) => {
   expect(reasonFor(fields, availability)).toBe("AccessRevoked");
+});
+
+test("a withdrawal that takes nothing from the PolicyBinding is not forecast", () => {
+  const given = usable(recorded(["p1"]), ["p1"], live(""));
+  const withdrawal = { policyIds: ["p9"], since: 0, until: 1, endsInMs: 1, isOver: false };
+  const availability = { ...given.availability, restriction: { ...restriction, withdrawal } };
+  const seen = { ...given, availability } as typeof given;
+  const [binding] = seen.bindings;
+  if (binding === undefined) throw new Error("there is one");
+  expect(readinessOf(seen, binding, evaluate(seen)).message).toBe("No grant matches.");
 });
