@@ -1,17 +1,13 @@
 /** Reads of an ApiKey's Secrets: live, or from the watch. */
 import type { ApiKeySpec } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
+import { pendingSecretName } from "../../api/secret-names.ts";
 import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
 import { apiKeyType, secretType } from "../../resources/resource-types.ts";
 import type { ApiKeyReading, HeldPair } from "./rules/snapshot.ts";
 import type { KeyStatus } from "./rules/status.ts";
-import {
-  pendingSecretName,
-  type SecretOwner,
-  type SecretRole,
-  secretNameOf,
-} from "./secret/owner.ts";
+import { type SecretOwner, type SecretRole, secretNameOf } from "./secret/owner.ts";
 import type { IssuedPair } from "./secret/pair.ts";
 import { pairIn, type SecretView, viewSecret } from "./secret/view.ts";
 

@@ -2,19 +2,19 @@
  * Decides from the caches, before a key is issued, which of several ApiKeys with the same Secret name owns the Secret.
  */
 import type { ApiKey } from "../../api/api-key.ts";
+import { pendingSecretName, targetSecretName } from "../../api/secret-names.ts";
 import { isCreatedEarlier, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Caches } from "../../reconciler/context.ts";
 import { indexes } from "../../resources/indexes.ts";
 import { apiKeyType } from "../../resources/resource-types.ts";
 import type { SecretClaim } from "./rules/snapshot.ts";
-import { pendingSecretName } from "./secret/owner.ts";
 
 const PENDING_SUFFIX = pendingSecretName("");
 
 /** The index `secretName`: names of Secrets that differ from the ApiKey's name. */
 export function secretNameIndex(object: ApiKey): readonly string[] {
   const { namespace = "", name } = object.metadata;
-  const target = targetName(object);
+  const target = targetSecretName(object);
   return target === name ? [] : [keyText({ namespace, name: target })];
 }
 
@@ -40,7 +40,7 @@ function rivalsOf(object: ApiKey, caches: Pick<Caches, "of">): readonly ApiKey[]
   return [target, pending, ...base]
     .flatMap((name) => {
       const namesake = apiKeys.get({ namespace, name });
-      const isDefault = namesake !== undefined && targetName(namesake) === name;
+      const isDefault = namesake !== undefined && targetSecretName(namesake) === name;
       const named = apiKeys.byIndex(indexes.secretName, keyText({ namespace, name }));
       return isDefault ? [namesake, ...named] : named;
     })
@@ -54,12 +54,8 @@ export function keysFreedBy(object: ApiKey, caches: Pick<Caches, "of">): readonl
 
 /** Names of the target and the pending Secret. A stored object may be older than its schema. */
 function secretNames(object: ApiKey): readonly [string, string] {
-  const target = targetName(object);
+  const target = targetSecretName(object);
   return [target, pendingSecretName(target)];
-}
-
-function targetName({ metadata, spec }: ApiKey): string {
-  return spec?.secret?.name ?? metadata.name;
 }
 
 /**

@@ -1,15 +1,13 @@
 /** The Secrets of an ApiKey: with the pair that consumers read, and with a pending pair. Pure. */
 import { annotations, apiKeyLabel, labels } from "../../api/meta.ts";
+import { pendingSecretName, targetSecretName } from "../../api/secret-names.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 
-/** An ApiKey, stored or in a file. */
-type KeyObject = Pick<KubeObject, "metadata"> & {
-  readonly spec?: { readonly secret?: { readonly name?: string | undefined } | undefined };
-};
-
-export function secretNamesOf({ metadata, spec }: KeyObject): readonly [string, string] {
-  const name = spec?.secret?.name ?? metadata.name;
-  return [name, `${name}-next`];
+export function secretNamesOf(
+  apiKey: Parameters<typeof targetSecretName>[0],
+): readonly [string, string] {
+  const name = targetSecretName(apiKey);
+  return [name, pendingSecretName(name)];
 }
 
 /** The ID of the key that the operator wrote into the Secret for the ApiKey of this name. */

@@ -1,8 +1,10 @@
 /** Stored objects that go by another object. */
+
 import type { ApiKey } from "../../api/api-key.ts";
 import type { ConnectionSpec } from "../../api/connection.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { KindName } from "../../api/kinds.ts";
+import { targetSecretName } from "../../api/secret-names.ts";
 import { sourcesOf } from "../../connections/inputs.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
 import type { Cluster } from "./cluster.ts";
@@ -74,9 +76,7 @@ async function apiKeysOf({ kube }: Cluster, { metadata }: FileObject): Listing {
   const { namespace } = metadata;
   const apiKeys = await kube.list(typeOf("ApiKey"), { namespace });
   return stored(
-    (apiKeys as readonly ApiKey[]).filter(
-      (apiKey) => (apiKey.spec.secret?.name ?? apiKey.metadata.name) === metadata.name,
-    ),
+    (apiKeys as readonly ApiKey[]).filter((apiKey) => targetSecretName(apiKey) === metadata.name),
   );
 }
 

@@ -2,8 +2,10 @@
  * `adopt-secret`: sets both consents by which an ApiKey adopts a Secret: the Secret's label and
  * `spec.secret.onExisting`.
  */
+
 import type { ApiKey } from "../../api/api-key.ts";
 import { apiKeyLabel, labels } from "../../api/meta.ts";
+import { targetSecretName } from "../../api/secret-names.ts";
 import { OPAQUE } from "../../api/secret-types.ts";
 import { isCreatedEarlier } from "../../kube/resource.ts";
 import { type Secret, secretType } from "../../kube/resource-types.ts";
@@ -21,7 +23,7 @@ export async function run(invocation: Invocation): Promise<void> {
   await using cluster = await openCluster(io, options);
   const { namespace } = cluster;
   const apiKey = await readObject(cluster, "ApiKey", name);
-  const secretName = apiKey.spec.secret?.name ?? name;
+  const secretName = targetSecretName(apiKey);
   const secret = await cluster.kube.get(secretType, { namespace, name: secretName });
   if (secret === undefined) throw notFound(`secret/${secretName}`, namespace);
   const owner = secret.metadata.ownerReferences?.find(({ controller }) => controller);
@@ -72,9 +74,7 @@ async function requireFirstClaim(
 ): Promise<void> {
   const { world } = await readWorld(cluster, cluster.namespace, { kinds: ["ApiKey"] });
   const first = world.apiKeys.find(
-    (other) =>
-      (other.spec.secret?.name ?? other.metadata.name) === secretName &&
-      isCreatedEarlier(other, apiKey),
+    (other) => targetSecretName(other) === secretName && isCreatedEarlier(other, apiKey),
   );
   if (first !== undefined)
     throw new Failure(

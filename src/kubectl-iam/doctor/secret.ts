@@ -2,6 +2,7 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { ISSUANCE_ALLOWED } from "../../api/issuance.ts";
+import { targetSecretName } from "../../api/secret-names.ts";
 import type { KeyPair } from "../../console/model.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import { type Secret, secretType } from "../../kube/resource-types.ts";
@@ -19,7 +20,7 @@ interface SecretFinding {
 /** Rejects with KubeError, except for a missing permission. */
 export async function examineSecret(cluster: Cluster, apiKey: ApiKey): Promise<SecretFinding> {
   const { name: ownName, namespace = "" } = apiKey.metadata;
-  const name = apiKey.status?.secretName ?? apiKey.spec.secret?.name ?? ownName;
+  const name = apiKey.status?.secretName ?? targetSecretName(apiKey);
   const check = `secret/${name}`;
   const keyId = apiKey.status?.current?.keyId;
   const remedy =

@@ -3,6 +3,7 @@
 import { MAX_LISTED_KEYS } from "../../../api/api-key.ts";
 import { ISSUANCE_ALLOWED, SECRET_IMMUTABLE } from "../../../api/issuance.ts";
 import { apiKeyLabel, labels } from "../../../api/meta.ts";
+import { pendingSecretName } from "../../../api/secret-names.ts";
 import { clientIdentity } from "../../../connections/client-settings.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
@@ -13,7 +14,7 @@ import {
 } from "../../../reconciler/rules/unreadable-response.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import { DAY, HOUR, type Instant, MINUTE, SECOND, toIso8601 } from "../../../util/time.ts";
-import { pendingSecretName, secretNameOf } from "../secret/owner.ts";
+import { secretNameOf } from "../secret/owner.ts";
 import { isMoving, isOfSpec } from "./accounts.ts";
 import { rotationIsRequested } from "./needs.ts";
 import { reservedMetadataBlocks } from "./reserved-metadata.ts";

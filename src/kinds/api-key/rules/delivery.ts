@@ -1,7 +1,9 @@
 /** Moves a pair from process memory to the consumers. Pure. */
+
+import { pendingSecretName } from "../../../api/secret-names.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
-import { pendingSecretName, secretNameOf } from "../secret/owner.ts";
+import { secretNameOf } from "../secret/owner.ts";
 import { type IssuedPair, isSamePair } from "../secret/pair.ts";
 import { attemptOf, pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";

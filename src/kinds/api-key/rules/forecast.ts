@@ -5,7 +5,8 @@ import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { firstFinding, type Outcome } from "../../../reconciler/rules/outcome.ts";
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import type { KindCondition } from "../../../reconciler/rules/report.ts";
-import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
+import { type Instant, toIso8601 } from "../../../util/time.ts";
+import type { Timing } from "../timing.ts";
 import { isMoving } from "./accounts.ts";
 import { lastingBlocks, limits, secretIsImmutable } from "./blocks.ts";
 import { rotations } from "./needs.ts";
@@ -13,7 +14,7 @@ import { pairIsNotStored } from "./refused-pair.ts";
 import { isStillToRehearse } from "./rehearsal.ts";
 import { nextWindow, renewalTime } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
-import { isRejected } from "./verification.ts";
+import { isRejected, replacedInMs } from "./verification.ts";
 
 /** The need that the forecast is about. */
 const NEXT_KEY: KeyNeed = { reason: "RotationDue", message: "The key is to be renewed." };
@@ -27,10 +28,11 @@ export function issuanceAllowed(
   snapshot: ApiKeySnapshot,
   outcome: Outcome,
   at: ClockReading,
+  timing: Timing,
 ): KindCondition | undefined {
   const type = ISSUANCE_ALLOWED;
   if (snapshot.self.deletingSince !== undefined) return { type };
-  const stop = stopOfNextKey(snapshot, outcome, at);
+  const stop = stopOfNextKey(snapshot, outcome, at, timing);
   if (stop === UNKNOWN) return undefined;
   if (stop !== undefined) return notAllowed(withRotation(stop, snapshot, at));
   const window = outsideWindows(snapshot, at);
@@ -78,6 +80,7 @@ function stopOfNextKey(
   snapshot: ApiKeySnapshot,
   outcome: Outcome,
   at: ClockReading,
+  timing: Timing,
 ): KeyNeed | typeof UNKNOWN | undefined {
   const { rehearsal } = snapshot;
   // A failed run proves nothing else.
@@ -95,13 +98,19 @@ function stopOfNextKey(
   // The connection has not logged in yet, as after each start of the process, or its console does not respond.
   if (block?.reason === "ConnectionNotReady" && block.state === "Reconciling") return UNKNOWN;
   return (
-    block ?? rehearsal?.stop ?? (isStillUnknown(snapshot) ? UNKNOWN : limitWhenDue(snapshot, at))
+    block ??
+    rehearsal?.stop ??
+    (isStillUnknown(snapshot) ? UNKNOWN : limitWhenDue(snapshot, at, timing))
   );
 }
 
 /** The limits as they are when the next key is due, unless other keys are issued for the namespace first. */
-function limitWhenDue(snapshot: ApiKeySnapshot, at: ClockReading): KeyNeed | undefined {
-  const due = dueTime(snapshot, at);
+function limitWhenDue(
+  snapshot: ApiKeySnapshot,
+  at: ClockReading,
+  timing: Timing,
+): KeyNeed | undefined {
+  const due = dueTime(snapshot, at, timing);
   if (due === undefined || due <= at.now) return undefined;
   const { monotonic, fraction } = at;
   const message = isRejected(snapshot)
@@ -112,15 +121,14 @@ function limitWhenDue(snapshot: ApiKeySnapshot, at: ClockReading): KeyNeed | und
 }
 
 /** A key that the console rejects is replaced soon, any other key at its renewal. */
-function dueTime(snapshot: ApiKeySnapshot, { now }: ClockReading): Instant | undefined {
+function dueTime(snapshot: ApiKeySnapshot, at: ClockReading, timing: Timing): Instant | undefined {
   const { self, spec, status } = snapshot;
   if (status.current === undefined) return undefined;
-  return isRejected(snapshot)
-    ? now + REPLACED_SOON_MS
-    : renewalTime(status.current, spec.rotation, self.uid, now);
+  const replacedMs = replacedInMs(snapshot, at, timing);
+  return replacedMs === undefined
+    ? renewalTime(status.current, spec.rotation, self.uid, at.now)
+    : at.now + replacedMs;
 }
-
-const REPLACED_SOON_MS = 3 * MINUTE;
 
 const SUSPENDED: KeyNeed = {
   reason: "Suspended",

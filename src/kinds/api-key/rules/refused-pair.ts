@@ -1,10 +1,11 @@
 /** A key that is issued, and whose pair the API server does not store. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
 import { SECRET_REJECTED } from "../../../api/issuance.ts";
+import { pendingSecretName } from "../../../api/secret-names.ts";
 import { isRefusedWrite } from "../../../kube/errors.ts";
 import { ended } from "../../../reconciler/rules/failure.ts";
 import type { Failed } from "../../../reconciler/rules/outcome.ts";
-import { pendingSecretName, secretNameOf } from "../secret/owner.ts";
+import { secretNameOf } from "../secret/owner.ts";
 import { isUnstaged, pairToDeliver } from "./delivery.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 

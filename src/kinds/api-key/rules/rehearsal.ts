@@ -5,11 +5,12 @@
 
 import { findCondition } from "../../../api/conditions.ts";
 import { ISSUANCE_ALLOWED, SECRET_REJECTED } from "../../../api/issuance.ts";
+import { pendingSecretName } from "../../../api/secret-names.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { ended } from "../../../reconciler/rules/failure.ts";
 import { stableFraction } from "../../../reconciler/rules/stable-fraction.ts";
 import { DAY, HOUR } from "../../../util/time.ts";
-import { pendingSecretName, secretNameOf } from "../secret/owner.ts";
+import { secretNameOf } from "../secret/owner.ts";
 import { describeUnkept, pendingConflict, secretIsImmutable } from "./blocks.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
 import type { ApiKeySnapshot, KeyNeed, Rehearsal, Trial } from "./snapshot.ts";

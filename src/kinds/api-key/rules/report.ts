@@ -55,7 +55,7 @@ export function report(
   before: ApiKeyMemory = nothingRemembered,
 ): Report<ApiKeyMemory> {
   const { object } = snapshot;
-  const entry = objectReport(snapshot, outcome, at);
+  const entry = objectReport(snapshot, outcome, at, timing);
   const isConverged = entry.status.consumers?.stale === 0;
   const { reason, message } = entry.readiness;
   const wasExpiring = findCondition(object.status?.conditions, "Ready")?.reason === EXPIRING_SOON;
@@ -100,6 +100,7 @@ function objectReport(
   snapshot: ApiKeySnapshot,
   outcome: Outcome,
   at: ClockReading,
+  timing: Timing,
 ): ObjectReport<ApiKey> & { readonly status: ApiKeyStatus } {
   const { object } = snapshot;
   const status = statusAfter(snapshot, at);
@@ -111,7 +112,7 @@ function objectReport(
     readiness,
     // A suspended object reports an expiring key too.
     suspended: outcome.kind === "Suspended" && readiness.reason !== EXPIRING_SOON,
-    conditions: conditionsOf(snapshot, outcome, status.content, at),
+    conditions: conditionsOf(snapshot, outcome, status.content, at, timing),
     isCleanupBlocked: isCleanupBlocked(snapshot, outcome),
     handledRequest: requestToken(object.metadata, annotations.reconcileRequestedAt),
     write: { resourceVersion: object.metadata.resourceVersion },
@@ -198,11 +199,12 @@ function conditionsOf(
   outcome: Outcome,
   content: ApiKeyStatus["content"],
   at: ClockReading,
+  timing: Timing,
 ): readonly KindCondition[] {
   return [
     ...consumerConditions(snapshot, content),
     verified(snapshot, outcome),
-    issuanceAllowed(snapshot, outcome, at),
+    issuanceAllowed(snapshot, outcome, at, timing),
   ].filter((condition) => condition !== undefined);
 }
 

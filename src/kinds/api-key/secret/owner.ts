@@ -1,6 +1,7 @@
 /** Ownership of a Secret, by its name, labels and owner references. Pure. */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { apiKeyLabel, labels, MANAGED_BY } from "../../../api/meta.ts";
+import { targetSecretName } from "../../../api/secret-names.ts";
 import { OPAQUE } from "../../../api/secret-types.ts";
 import type { Secret } from "../../../resources/resource-types.ts";
 import { ownEntry } from "../../../util/own-entry.ts";
@@ -19,12 +20,8 @@ export function typeOf(role: SecretRole, spec: ApiKeySpec): string {
   return role === "target" ? spec.secret.type : OPAQUE;
 }
 
-export function pendingSecretName(secretName: string): string {
-  return `${secretName}-next`;
-}
-
 export function secretNameOf(apiKeyName: string, spec: ApiKeySpec): string {
-  return spec.secret.name ?? apiKeyName;
+  return targetSecretName({ metadata: { name: apiKeyName }, spec });
 }
 
 export function ownLabels(

@@ -1,12 +1,13 @@
 /** Desired Secrets of an ApiKey. Pure. */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
 import { API_VERSION, annotations } from "../../../api/meta.ts";
+import { pendingSecretName } from "../../../api/secret-names.ts";
 import type { KeyPair } from "../../../console/model.ts";
 import type { Secret } from "../../../resources/resource-types.ts";
 import { Redacted } from "../../../util/redacted.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { listTemplateNames } from "./names.ts";
-import { ownLabels, pendingSecretName, type SecretOwner, secretNameOf, typeOf } from "./owner.ts";
+import { ownLabels, type SecretOwner, secretNameOf, typeOf } from "./owner.ts";
 import { accountText, type IssuedPair, pairHash } from "./pair.ts";
 import { readBackTemplates } from "./read-back.ts";
 import { fillTemplate, renderTemplate } from "./template.ts";

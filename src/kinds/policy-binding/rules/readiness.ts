@@ -147,7 +147,7 @@ const UNREAD_REVOCATION =
   "the console accepted an empty list, but its answer about the bound policies cannot be read, so whether policies are bound is unknown";
 
 function allBound({ length }: PolicySet, unread: boolean, more = ""): Readiness {
-  if (unread && length > 0) {
+  if (unread) {
     const message = `The console accepted ${length === 1 ? "1 policy" : `${length} policies`}, but its answer about the bound policies cannot be read: whether they are bound is unknown.`;
     return { state: "Unknown", reason: "SyncUnconfirmed", message: `${message}${more}` };
   }

@@ -1,4 +1,5 @@
 /** An ApiKey whose `spec.serviceAccountRef` names another account than the key in use belongs to. */
+
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../../src/api/meta.ts";
 import { accountOfPair } from "../../../../src/kinds/api-key/effects/define.ts";
@@ -11,6 +12,7 @@ import type { ApiKeySnapshot, ReadyAccount } from "../../../../src/kinds/api-key
 import { withDeliveredKey, withLateKeys } from "../../../../src/kinds/api-key/rules/transitions.ts";
 import { pendingSecret } from "../../../../src/kinds/api-key/secret/render.ts";
 import { pairIn, viewSecret } from "../../../../src/kinds/api-key/secret/view.ts";
+import { defaultTiming } from "../../../../src/kinds/api-key/timing.ts";
 import { reconciling } from "../../../../src/reconciler/rules/waiting.ts";
 import { DAY, HOUR, MINUTE } from "../../../../src/util/time.ts";
 import {
@@ -115,7 +117,7 @@ describe("a change of account", () => {
       message: expect.stringMatching(/when the next rotation window opens, at \S+T03:00:00Z, or /),
     });
     const rest = { kind: "Settled" } as const;
-    expect(issuanceAllowed(world, rest, at())).toMatchObject({ reason: "Allowed" });
+    expect(issuanceAllowed(world, rest, at(), defaultTiming)).toMatchObject({ reason: "Allowed" });
     const requested = moving({ spec, self: { ...world.self, rotateToken: "now" } });
     expect(step(requested)).toEqual({ kind: "Precheck" });
     const safety = {
@@ -132,7 +134,7 @@ describe("a change of account", () => {
       missingPermissions,
       spec: keySpec({ ...moved, rotation: { windows } }),
     });
-    expect(issuanceAllowed(waiting, { kind: "Settled" }, at())).toMatchObject({
+    expect(issuanceAllowed(waiting, { kind: "Settled" }, at(), defaultTiming)).toMatchObject({
       reason: "PermissionsMissing",
     });
     const ended = { current: current(1, { expirationTime: NOW - 1 }) };

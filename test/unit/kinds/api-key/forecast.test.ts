@@ -1,9 +1,11 @@
 /** IssuanceAllowed: what a run says about the next key. */
+
 import { expect, test } from "vitest";
 import { issuanceAllowed } from "../../../../src/kinds/api-key/rules/forecast.ts";
 import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import type { CurrentKey } from "../../../../src/kinds/api-key/rules/status.ts";
 import type { SecretView } from "../../../../src/kinds/api-key/secret/view.ts";
+import { defaultTiming } from "../../../../src/kinds/api-key/timing.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
 import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
 import { reconciling, stalled } from "../../../../src/reconciler/rules/waiting.ts";
@@ -161,13 +163,13 @@ const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
   ],
   [
     "a rejection of the key while a daily limit lasts",
-    { ...usedUp(DAY - 10 * MINUTE), rejection: { keyId: "sak_1", since: 0 } },
+    { ...usedUp(DAY - 10 * MINUTE), rejection: { keyId: "sak_1", since: at().monotonic } },
     rest,
     "False BudgetExceeded",
   ],
   [
     "a rejection of the key when a daily limit is about to end",
-    { ...usedUp(DAY - MINUTE), rejection: { keyId: "sak_1", since: 0 } },
+    { ...usedUp(DAY - MINUTE), rejection: { keyId: "sak_1", since: at().monotonic } },
     rest,
     "True Allowed",
   ],
@@ -228,7 +230,7 @@ const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
 test.each(
   cases.map(([what, given, outcome, expected]) => [what, expected, given, outcome] as const),
 )("after %s, the forecast is %s", (_, expected, given, outcome) => {
-  const found = issuanceAllowed(given, outcome, at());
+  const found = issuanceAllowed(given, outcome, at(), defaultTiming);
   const said =
     found === undefined
       ? "as before"
@@ -246,7 +248,7 @@ const waits = {
 };
 
 test("a renewal that cannot wait for the next window is announced", () => {
-  expect(issuanceAllowed(renewedIn("0 2 1 7 *"), rest, at())).toMatchObject({
+  expect(issuanceAllowed(renewedIn("0 2 1 7 *"), rest, at(), defaultTiming)).toMatchObject({
     message:
       "The key is renewed at 2026-03-31T00:00:00Z, outside the windows: the next window opens at 2026-07-01T02:00:00Z, too close to the expiry.",
   });
@@ -269,6 +271,6 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
   ["no need of a key", delivered({ rehearsal: refused }), rest, "It is so."],
   ["a first key", snapshot({ rehearsal: refused }), rest, "It is so."],
 ])("the forecast names %s that waits", (_, given, outcome, expected) => {
-  const found = issuanceAllowed(given, outcome, at());
+  const found = issuanceAllowed(given, outcome, at(), defaultTiming);
   expect(found).toMatchObject({ message: expect.stringMatching(`^${expected}`) });
 });
