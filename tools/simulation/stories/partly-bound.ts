@@ -41,7 +41,7 @@ export const partlyBoundStories: readonly Story[] = [
       await world.pass(10 * SECOND);
       world.expect("nothing is changed", world.bound, [DEPLOY, READ]);
       const left = `Still bound, and not in spec.policyIds: ${DEPLOY}.`;
-      expectReady(world, reason, `Not bound yet: ${MEMBER}.`, left);
+      expectReady(world, reason, `Not bound for this object yet: ${MEMBER}.`, left);
     }),
   ]),
   ...["pol-mistyped", MEMBER.toUpperCase()].map((wrong) =>

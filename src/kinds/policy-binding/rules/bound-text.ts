@@ -23,7 +23,7 @@ export function describeBound(bound: PolicySet, binding: BindingView, unread: bo
   const left = declared.length === 0 ? [] : without(bound, declared);
   return [
     bound.length === 0 ? "Nothing is bound for this object." : `Bound: ${listed(bound)}.`,
-    missing.length === 0 ? [] : `Not bound yet: ${listed(missing)}.`,
+    missing.length === 0 ? [] : `Not bound for this object yet: ${listed(missing)}.`,
     left.length === 0 ? [] : `Still bound, and not in spec.policyIds: ${listed(left)}.`,
   ]
     .flat()

@@ -32,7 +32,7 @@ test("a policy that is not granted is not bound, and the others are", () => {
 test.each([
   ["p1 suspended", "p1", "Ready", "1 policy is bound."],
   ["p1 suspended, on record: p1 p2", "p1 p2", "Stalled", "not in spec.policyIds: p2."],
-  ["p1 p2 suspended, on record: p1", "p1", "Stalled", "Not bound yet: p2."],
+  ["p1 p2 suspended, on record: p1", "p1", "Stalled", "Not bound for this object yet: p2."],
   ["p1 suspended, on record: p1", "", "Stalled", "Nothing is bound for this object."],
   ["p1 p2!, on record: p1", "p1", "Stalled", "Bound: p1."],
 ])("%s, where the console has %s, is %s: %s", (text, live, state, words) => {
