@@ -32,6 +32,14 @@ export function pendingRotation({ metadata, status }: ApiKey): PendingRotation |
   return { text: time === undefined ? "" : ` at ${toIso8601(time)}`, time };
 }
 
+/** How far the next key has come, as the status has it. Pure. */
+export function progressOf({ status }: ApiKey): string {
+  const { pending } = status ?? {};
+  return pending === undefined
+    ? "no new key is reported yet"
+    : `the new key ${pending.keyId} is not in its Secret yet`;
+}
+
 /**
  * The patch that requests a rotation. An ApiKey whose report would end the wait is also asked to report again, because
  * that report is older than the request. Pure.
@@ -59,7 +67,7 @@ export async function rotationMissing(
     (before !== undefined && current?.keyId === before);
   if (isPending) {
     const cause = await causeOfDelay(cluster, apiKey as AnyObject);
-    return { ...cause, text: `the new key is not issued yet: ${cause.text}` };
+    return { ...cause, text: `${progressOf(apiKey)}: ${cause.text}` };
   }
   if (consumers !== undefined && consumers.stale > 0)
     return { text: `${consumers.stale} of ${consumers.pods} Pods use an older key` };

@@ -7,13 +7,14 @@ import { withoutMarkup } from "../../api/reasons/reason.ts";
 import { findReason } from "../../api/reasons/sections.ts";
 import { isRevoking } from "../../api/revoking.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { ended } from "../../util/ended.ts";
 import type { Instant } from "../../util/time.ts";
 import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
 import { commandAbout, type Named, nameOf } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { chainOf, usersOf } from "../cluster/relations.ts";
-import { pendingRotation } from "../cluster/rotation.ts";
+import { pendingRotation, progressOf } from "../cluster/rotation.ts";
 import { unobserved } from "../cluster/wait.ts";
 import {
   causeElsewhere,
@@ -146,7 +147,7 @@ function adviceOnItself(
 ): string {
   const help = adviceIn(message) ?? helpFor(object, reason, world);
   // Some help refers to the message, which a list of objects does not show.
-  const text = /\bthe message\b/.test(help) ? `${message} ${help}`.trim() : help;
+  const text = /\bthe message\b/.test(help) ? `${ended(message)} ${help}`.trim() : help;
   const advice = withNames(text, object, world);
   return reason === "SecretConflict"
     ? `${advice} The operator notices a change of the Secret within six minutes, or now with ${commandAbout("reconcile", object)}.`
@@ -185,7 +186,7 @@ function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {
   const rotation = pendingRotation(key);
   if (rotation !== undefined) {
     const delay = whyDelayed(chainOf(key as AnyObject, world));
-    const why = delay?.text ?? "the operator has yet to begin";
+    const why = delay?.text ?? progressOf(key);
     return needed(`The rotation requested${rotation.text} is not done: ${why}`);
   }
   if ((consumers?.stale ?? 0) > 0)

@@ -1,6 +1,7 @@
 import type { Readiness } from "../../api/conditions.ts";
 import { type IamError, type IamErrorCode, isIamError } from "../../console/errors.ts";
 import { isKubeError, type KubeError } from "../../kube/errors.ts";
+import { ended } from "../../util/ended.ts";
 import { RunTimedOut } from "../../util/run-timed-out.ts";
 import { SpecError, StatusUnanswered } from "../errors.ts";
 import { errorPolicy } from "./error-policy.ts";
@@ -74,9 +75,4 @@ function adviceOn({ code, login, operation }: IamError): string {
 
 function kubeMessage(error: KubeError): string {
   return `The Kubernetes API answered ${error.code}: ${ended(error.message)}`;
-}
-
-/** The text with a period, unless it ends a sentence. */
-export function ended(sentence: string): string {
-  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
 }

@@ -6,7 +6,8 @@ import { createHash } from "node:crypto";
 import { annotations } from "../../api/meta.ts";
 import { isUnreadable } from "../../console/errors.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { ended, withRequestId } from "./failure.ts";
+import { ended } from "../../util/ended.ts";
+import { withRequestId } from "./failure.ts";
 import { requestToken } from "./request.ts";
 
 export interface UnreadableResponse {

@@ -336,7 +336,7 @@ describe("a terminal", () => {
       fault: { kind: "Slow", ms: 750 },
     });
     const { output: text } = await plugin.onTerminal("kubectl iam rotate ci-bot-key", 80);
-    expect(plain(text)).toMatch(/\riamkey\/ci-bot-key \(\d+ s\): the new key is not issued yet: /);
+    expect(plain(text)).toMatch(/\riamkey\/ci-bot-key \(\d+ s\): no new key is reported yet: /);
     const { notes } = await kubectlIam("rotate ci-bot-key");
     expect(notes).toBe("");
   });
@@ -387,7 +387,7 @@ describe("acting", () => {
     const { code, notes } = await iam("rotate ci-bot-key");
     expect(code).toBe(3);
     expect(notes).toContain(
-      `error: iamkey/ci-bot-key: the new key is not issued yet: iamkey/ci-bot-key is suspended; kubectl iam resume iamkey/ci-bot-key -n ${world.namespace} lets it continue`,
+      `error: iamkey/ci-bot-key: no new key is reported yet: iamkey/ci-bot-key is suspended; kubectl iam resume iamkey/ci-bot-key -n ${world.namespace} lets it continue`,
     );
     expect((await iam("status iamkey/ci-bot-key")).output).toMatch(
       /^Next +Suspended: kubectl iam resume iamkey\/ci-bot-key -n \S+ resumes it\. The requested rotation at \S+ follows then\.$/m,

@@ -52,7 +52,7 @@ describe("with the console down", () => {
     for (const fault of faults) fault.remove();
     expect(code).toBe(3);
     expect(notes).toMatch(
-      /error: iamkey\/ci-bot-key was not done in time: the new key is not issued yet: .*502/,
+      /error: iamkey\/ci-bot-key was not done in time: no new key is reported yet: .*502/,
     );
     expect(shown.output).toMatch(/^Next +The rotation requested at \S+Z is not done: .*502/m);
     expect(await iam("reconcile iamkey/ci-bot-key --no-wait")).toMatchObject({ code: 0 });
@@ -285,7 +285,7 @@ test("rotate ends at once if no key can be issued before a manual change", async
   const stopped = {
     code: 3,
     notes: expect.stringMatching(
-      /^error: iamkey\/fixed: the new key is not issued yet: SecretImmutable: .*Secret fixed is immutable/m,
+      /^error: iamkey\/fixed: no new key is reported yet: SecretImmutable: .*Secret fixed is immutable/m,
     ),
   };
   for (const _ of ["first", "second"])
@@ -360,7 +360,7 @@ describe("without an operator", () => {
 
   test.each([
     ["revoke-access ci-bot --yes", /was not done in time: still bound: pol-read, pol-deploy; /],
-    ["rotate ci-bot-key", /was not done in time: the new key is not issued yet: /],
+    ["rotate ci-bot-key", /was not done in time: no new key is reported yet: /],
     ["reconcile iamkey/ci-bot-key", /was not done in time: waiting for the operator/],
     ["suspend iamkey/ci-bot-key", /was not done in time: waiting for the operator to notice/],
     ["resume iamkey/ci-bot-key", /was not done in time: waiting for the operator to notice/],

@@ -475,7 +475,18 @@ describe("the next step", () => {
           annotations: { "iam-operator.io/rotate-requested-at": "2026-01-01T00:00:00Z" },
         },
       }),
-      /^The rotation requested at 2026-01-01T00:00:00Z is not done: the operator has yet to begin$/,
+      /^The rotation requested at 2026-01-01T00:00:00Z is not done: no new key is reported yet$/,
+    ],
+    [
+      "a rotation whose key waits for its Secret",
+      object([ready("True", "KeyDelivered")], {
+        status: {
+          conditions: [ready("True", "KeyDelivered")],
+          rotationPending: true,
+          pending: { keyId: "sak_2" },
+        },
+      }),
+      /^The rotation requested is not done: the new key sak_2 is not in its Secret yet$/,
     ],
     [
       "ready, without access",

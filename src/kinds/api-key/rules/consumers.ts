@@ -53,7 +53,7 @@ function current(snapshot: ApiKeySnapshot, content: StatusContent): ConditionUpd
       ? undefined
       : unknown(
           "CountingDisabled",
-          "The operator does not count Pods, so the rotation waits for the full maxOverlapExtension; start the operator with --consumers=count.",
+          "The operator does not count Pods, so each overlap is extended by the whole maxOverlapExtension; start the operator with --consumers=count.",
         );
   if (content === undefined) return undefined;
   const known = knownOf(snapshot, content);

@@ -2,8 +2,9 @@
 import type { ConditionUpdate } from "../../../api/conditions.ts";
 import { originOf } from "../../../connections/connection-origin.ts";
 import { type IamError, WEB_PAGE } from "../../../console/errors.ts";
-import { ended, withRequestId } from "../../../reconciler/rules/failure.ts";
+import { withRequestId } from "../../../reconciler/rules/failure.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
+import { ended } from "../../../util/ended.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import type { LoginReason } from "./login-reason.ts";
 import type { ConnectionSnapshot, Login } from "./snapshot.ts";
