@@ -8,6 +8,7 @@ import {
 } from "../../../reconciler/rules/outcome.ts";
 import type { Timing } from "../timing.ts";
 import { reportMove } from "./accounts.ts";
+import { permissionsAreMissing } from "./blocks.ts";
 import { waitForDelivery } from "./delivery.ts";
 import { waitForIssue } from "./issue.ts";
 import { reportNotKept } from "./not-kept.ts";
@@ -25,7 +26,9 @@ export function endOf(
   at: ClockReading,
   timing: Timing,
 ): Waiting | Settled | Failing {
-  const reports = [waitForKeyInUse, reportNotKept, reportReservedMetadata, reportMove];
+  // What a move lacks holds up a requested rotation too.
+  const moves = [permissionsAreMissing, reportMove];
+  const reports = [waitForKeyInUse, reportNotKept, reportReservedMetadata, ...moves];
   return (
     failureOf(snapshot) ??
     firstFinding([...supplyWaits, ...reports], snapshot, at, timing) ?? { kind: "Settled" }

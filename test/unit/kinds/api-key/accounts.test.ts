@@ -134,6 +134,7 @@ describe("a change of account", () => {
       missingPermissions,
       spec: keySpec({ ...moved, rotation: { windows } }),
     });
+    expect(step(waiting)).toMatchObject({ reason: "PermissionsMissing" });
     expect(issuanceAllowed(waiting, { kind: "Settled" }, at(), defaultTiming)).toMatchObject({
       reason: "PermissionsMissing",
     });
