@@ -28,10 +28,15 @@ export function lastShown(
   return recordedPolicies({ policies }, ...states);
 }
 
+/** Whether there is no account yet: none is created, and none is to be imported. */
+export function isAbsent({ spec, status }: ServiceAccount): boolean {
+  return spec?.saId === undefined && status?.saId === undefined;
+}
+
 /** Whether the status shows every policy that was bound at the last read. */
-export function isReadable({ status }: ServiceAccount): boolean {
-  const { policyCount, unreadable } = status?.bindings ?? {};
-  return status?.saId === undefined || (policyCount !== undefined && unreadable !== true);
+export function isReadable(account: ServiceAccount): boolean {
+  const { policyCount, unreadable } = account.status?.bindings ?? {};
+  return isAbsent(account) || (policyCount !== undefined && unreadable !== true);
 }
 
 /** Why the status does not show every bound policy. */
@@ -59,8 +64,10 @@ const GONE = "the console no longer has the account, as last read";
 
 /** The account's ID in the console, for a preview. */
 export function accountText(account: ServiceAccount): string {
-  const { saId } = account.status ?? {};
-  if (saId === undefined) return "not in the console yet";
+  const { spec, status } = account;
+  const { saId } = status ?? {};
+  if (saId === undefined)
+    return spec?.saId === undefined ? "not created yet" : `${spec.saId}, not imported`;
   return isGone(account) ? `${saId}: ${GONE}` : saId;
 }
 
@@ -68,7 +75,7 @@ export function accountText(account: ServiceAccount): string {
 export function boundText(account: ServiceAccount): string {
   if (isGone(account)) return `none: ${GONE}`;
   const bound = listed(boundOf(account));
-  if (account.status?.saId === undefined) return "none";
+  if (isAbsent(account)) return "none";
   if (isReadable(account)) return `${bound || "none"}, as last read`;
   return [bound, notReadText(account)].filter((part) => part !== "").join("; ");
 }

@@ -13,6 +13,7 @@ import {
   boundOf,
   boundText,
   declaredText,
+  isAbsent,
   isCurrent,
   isGone,
   isReadable,
@@ -232,6 +233,7 @@ function reportOn(account: ServiceAccount): string {
 }
 
 function boundByBindings(account: ServiceAccount, world: World): string {
+  if (isAbsent(account)) return "none";
   const policies = boundOf(account, "Declared");
   const own = world.policyBindings.filter((binding) => belongsTo(binding, account));
   const by = own

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
-import { boundOf, boundText, lastShown } from "../../../src/kubectl-iam/cluster/bound-policies.ts";
+import {
+  accountText,
+  boundOf,
+  boundText,
+  lastShown,
+} from "../../../src/kubectl-iam/cluster/bound-policies.ts";
 
 const policies = [
   { policyId: "pol-read", state: "Declared", missing: true },
@@ -22,4 +27,15 @@ test("nothing is bound to an account that is gone, and what was bound is known",
   const gone = account({ ownership: "Gone" });
   expect(boundOf(gone)).toEqual([]);
   expect(lastShown(gone)).toEqual(["pol-theirs"]);
+});
+
+test("an account that could not be imported is in the console, and nothing is known of its policies", () => {
+  const refused = { spec: { saId: "sa-7" }, status: {} } as ServiceAccount;
+  expect(accountText(refused)).toBe("sa-7, not imported");
+  expect(boundText(refused)).toBe("what else is bound in the console has not been read");
+});
+
+test("nothing is bound to an account that is not created yet", () => {
+  const absent = { spec: {}, status: {} } as ServiceAccount;
+  expect([accountText(absent), boundText(absent)]).toEqual(["not created yet", "none"]);
 });
