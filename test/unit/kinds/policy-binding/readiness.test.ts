@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Readiness } from "../../../../src/api/conditions.ts";
 import { evaluate } from "../../../../src/kinds/policy-binding/rules/evaluate.ts";
 import { readinessOf } from "../../../../src/kinds/policy-binding/rules/readiness.ts";
 import type { UnavailableAccount } from "../../../../src/kinds/policy-binding/rules/views.ts";
@@ -27,19 +28,31 @@ test.each([
 });
 
 /** Of the only PolicyBinding of an account to which the console has bound nothing. */
-function reasonFor(fields: object, availability: object = {}): string {
+function readinessFor(fields: object, availability: object = {}): Readiness {
   const given = usable(revoked, ["p1"], live(""));
   const seen = { ...given, availability: { ...given.availability, ...availability } };
   const [binding] = seen.bindings;
   if (binding === undefined) throw new Error("there is one");
-  return readinessOf(seen, { ...binding, ...fields }, evaluate(seen)).reason;
+  return readinessOf(seen, { ...binding, ...fields }, evaluate(seen));
 }
 
 test.each([
   ["for a PolicyBinding that is only planned", { ignored: true }, {}],
   ["without a grant", {}, { restriction }],
 ])("revoked access is told, also %s", (_, fields, availability) => {
-  expect(reasonFor(fields, availability)).toBe("AccessRevoked");
+  expect(readinessFor(fields, availability).reason).toBe("AccessRevoked");
+});
+
+test("revoked access is said to have been read", () => {
+  expect(readinessFor({}).message).toContain("no policy is bound to it");
+});
+
+test("what is not granted comes before the plan that changes nothing", () => {
+  const given = usable(recorded(["p1"]), ["p1 p2!"], live("p1"));
+  const [binding] = given.bindings;
+  if (binding === undefined) throw new Error("there is one");
+  const { reason } = readinessOf(given, { ...binding, ignored: true }, evaluate(given));
+  expect(reason).toBe("PolicyNotGranted");
 });
 
 test("a withdrawal that takes nothing from the PolicyBinding is not forecast", () => {
