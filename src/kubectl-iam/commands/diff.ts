@@ -95,7 +95,8 @@ async function compare(
     ...refused.map(
       ({ object, message }) => `error: ${nameOf(object)} would be refused: ${message}`,
     ),
-    ...obstructed.map((plan) => obstacleText(plan, isElsewhere)),
+    ...unknownTexts(obstructed, isElsewhere),
+    ...obstructed.filter((plan) => !plan.isUnknown).map((plan) => obstacleText(plan, isElsewhere)),
     ...unlisted,
     ...ofHelm.map(
       ({ object }) =>
@@ -137,14 +138,25 @@ async function plansOf(
   });
 }
 
-function obstacleText({ obstacle, ...plan }: ObjectPlan, isElsewhere: boolean): string {
-  const { namespace } = plan.key;
-  const place = isElsewhere && namespace !== "" ? ` in namespace ${namespace}` : "";
-  const title = `${titleOf(plan)}${place}`;
-  if (plan.isUnknown) return `error: ${title}: what would change is unknown: ${obstacle}`;
+/** A line for all objects of which the plan is unknown for the same reason. */
+function unknownTexts(plans: readonly ObjectPlan[], isElsewhere: boolean): readonly string[] {
+  const unknown = plans.filter(({ isUnknown }) => isUnknown);
+  return [...Map.groupBy(unknown, ({ obstacle }) => obstacle)].map(([obstacle, group]) => {
+    const titles = group.map((plan) => placeOf(plan, isElsewhere));
+    return `error: ${truncateList(titles, 5)}: what would change is unknown: ${obstacle}`;
+  });
+}
+
+function obstacleText(plan: ObjectPlan, isElsewhere: boolean): string {
+  const title = placeOf(plan, isElsewhere);
   return plan.stopsNextKey
-    ? `${title} would keep its key, be issued no other key, and report ${obstacle}`
-    : `${title} would not be ready and would report ${obstacle}`;
+    ? `${title} would keep its key, be issued no other key, and report ${plan.obstacle}`
+    : `${title} would not be ready and would report ${plan.obstacle}`;
+}
+
+function placeOf(plan: ObjectPlan, isElsewhere: boolean): string {
+  const { namespace } = plan.key;
+  return `${titleOf(plan)}${isElsewhere && namespace !== "" ? ` in namespace ${namespace}` : ""}`;
 }
 
 type Accepted = Extract<Verdict, { kind: "Accepted" }>;

@@ -179,7 +179,7 @@ describe("as a tenant who reads only", () => {
       "--as diff-reader",
     );
     expect(ended.notes).toMatch(
-      /error: iamsa\/bare: what would change is unknown: ClusterConnection default cannot be read \(.*clusterconnections/,
+      /error: iamsa\/bare, policies of iamsa\/bare: what would change is unknown: ClusterConnection default cannot be read \(.*clusterconnections/,
     );
     expect(ended.output).toMatch(/^iamsa\/good +createServiceAccount /m);
     expect(ended.code).toBe(4);
