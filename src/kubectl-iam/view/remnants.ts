@@ -65,7 +65,7 @@ function isKept({ spec }: PolicyBinding): boolean {
 }
 
 function accountRemnant(account: ServiceAccount, world: World): Remnant {
-  const { metadata, status } = account;
+  const { metadata, spec, status } = account;
   const policy = deletionPolicyOf(account);
   const exists = status?.saId !== undefined && !isGone(account);
   const connection = connectionOf(account, world);
@@ -80,11 +80,13 @@ function accountRemnant(account: ServiceAccount, world: World): Remnant {
   return {
     kind: "Account",
     namespace: metadata.namespace,
-    what: `account ${status?.saId ?? "(not created)"} of ${nameOf(account)}`,
+    what: `account ${status?.saId ?? spec?.saId ?? "(not created)"} of ${nameOf(account)}`,
     stays: exists && !(policy === "Delete" && canDelete),
     detail: exists
       ? `${details[policy]}${waitForConnection(connection)}`
-      : "the account does not exist in the console",
+      : isGone(account) || spec?.saId === undefined
+        ? "the account does not exist in the console"
+        : "it is not imported, so nothing is done to it",
   };
 }
 

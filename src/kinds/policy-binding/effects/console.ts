@@ -94,10 +94,10 @@ export const syncBindings = defineEffect<
     const { tpn, orgId } = snapshot.availability.account;
     const console = run.console(snapshot.session);
     const policies = await readPolicies(console, orgId, run.signal);
-    const { policyIds, why } = expectedSync(snapshot, sync, policies);
+    const { policyIds, why, refused } = expectedSync(snapshot, sync, policies);
     const call = await plannedSync({ tpn, policyIds }, policies, console, run.signal);
     const line = { ...call, message: [call.message, ...why].join(" ") };
-    return { answer: { effect: "Shown", spellings: new Map() }, line };
+    return { answer: { effect: "Shown", spellings: new Map(), refused }, line };
   },
 });
 

@@ -11,6 +11,8 @@ interface ExpectedSync {
   readonly policyIds: PolicySet;
   /** Why these are not the policies of the call, or may not be. */
   readonly why: readonly string[];
+  /** Policies that the console probably refuses, by the uid of the PolicyBinding. */
+  readonly refused?: ReadonlyMap<string, PolicySet>;
 }
 
 /** If the list shows a fault in a policy, the console probably refuses the call, and the next call leaves it out. */
@@ -36,6 +38,7 @@ export function expectedSync(
   const faults = faulty.flatMap((each) => each.faults).join("; ");
   return {
     policyIds: sync,
+    refused,
     why: [
       `Policy ${faults}. The console probably refuses the call at first; the PolicyBinding that names such a policy is then not ready (PolicyRefused), and loses no policy until it is corrected.`,
     ],

@@ -6,7 +6,7 @@ import { toIso8601 } from "../../../util/time.ts";
 import { declaredBy, describeBound, isAsDeclared } from "./bound-text.ts";
 import { type Evaluation, evaluate, isUnread, isUsable, watchedSync } from "./evaluate.ts";
 import type { Spellings } from "./ledger.ts";
-import { common, listed, type PolicySet } from "./policy-set.ts";
+import { common, listed, type PolicySet, without } from "./policy-set.ts";
 import type { BindingsSnapshot } from "./snapshot.ts";
 import { describeUnanswered } from "./unanswered-sync.ts";
 import type { BindingView, SpecProblem } from "./views.ts";
@@ -83,7 +83,10 @@ function boundNow(
   { uid, applied }: BindingView,
   conclusion: Conclusion,
 ): PolicySet {
-  if ("decision" in conclusion) return conclusion.decision.shares.get(uid) ?? applied;
+  if ("decision" in conclusion) {
+    const share = conclusion.decision.shares.get(uid) ?? applied;
+    return without(share, snapshot.synced?.refused?.get(uid) ?? []);
+  }
   return isUsable(snapshot) ? common(applied, evaluate(snapshot).before) : applied;
 }
 

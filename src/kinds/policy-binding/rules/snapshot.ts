@@ -8,6 +8,7 @@ import type { KindTypes, ReadContext, RunContext } from "../../../reconciler/run
 import type { Instant } from "../../../util/time.ts";
 import type { AccountRef } from "../account-store.ts";
 import type { Spellings } from "./ledger.ts";
+import type { PolicySet } from "./policy-set.ts";
 import type { AccountBindingsState } from "./state.ts";
 import type { AccountAvailability, BindingView, UnavailableAccount } from "./views.ts";
 
@@ -53,6 +54,8 @@ export interface Synced {
   readonly effect: Exclude<Effect, "NotShown">;
   /** The console's spellings of declared policies. */
   readonly spellings: Spellings;
+  /** Only in a plan: policies that the console probably refuses, by the uid of the PolicyBinding. */
+  readonly refused?: ReadonlyMap<string, PolicySet> | undefined;
 }
 
 /** Why the finalizer of a PolicyBinding is removed. */

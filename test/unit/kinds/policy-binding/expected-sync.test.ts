@@ -6,6 +6,7 @@ import {
   type UsableSnapshot,
 } from "../../../../src/kinds/policy-binding/rules/evaluate.ts";
 import { expectedSync } from "../../../../src/kinds/policy-binding/rules/expected-sync.ts";
+import { readinessOf } from "../../../../src/kinds/policy-binding/rules/readiness.ts";
 import { account, bindingOf, listOf, recorded, snapshot } from "./builders.ts";
 
 const policies = ["p1", "p2", "p3"].map((policyId) => ({ policyId })) as readonly IamPolicy[];
@@ -49,4 +50,21 @@ test("without a list of policies, and for a revocation, the call is expected to 
   expect(expected(["p1 x, on record: p1"], "p1", [])).toEqual(["p1 x", ""]);
   const revoked = { accessRevoked: true };
   expect(expected(["p1 x, on record: p1"], "p1", policies, revoked)).toEqual(["", ""]);
+});
+
+test("a plan does not say that such a policy is bound, whatever else the object reports", () => {
+  const given = snapshot(account(recorded(["p1"])), [bindingOf("p1 p2 x p9!, on record: p1")], {
+    source: "Server",
+    live: { readable: true, policyIds: ["p1"] },
+  }) as UsableSnapshot;
+  const evaluation = evaluate(given);
+  const [binding] = given.bindings;
+  const sync = toSync(evaluation);
+  if (binding === undefined || sync === undefined) throw new Error("a call is planned");
+  const { refused } = expectedSync(given, sync, policies);
+  const synced = { effect: "Shown", spellings: new Map(), refused } as const;
+  expect(readinessOf({ ...given, synced }, binding, evaluation)).toMatchObject({
+    reason: "PolicyNotGranted",
+    message: expect.stringContaining("Bound: p1, p2. Not bound for this object yet: x."),
+  });
 });
