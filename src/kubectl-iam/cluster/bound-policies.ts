@@ -81,13 +81,24 @@ export function boundText(account: ServiceAccount): string {
 }
 
 /** What the status of its account shows of the policies that a PolicyBinding declares. */
-export function declaredText({ spec }: PolicyBinding, account: ServiceAccount | undefined): string {
+export function declaredText(
+  { spec, status }: PolicyBinding,
+  account: ServiceAccount | undefined,
+): string {
   if (account === undefined) return `declares ${spec.policyIds.join(", ")}`;
   const recorded = new Set(boundOf(account));
   const bound = spec.policyIds.filter((policyId) => recorded.has(policyId)).join(", ");
   const left = spec.policyIds.filter((policyId) => !recorded.has(policyId)).join(", ");
+  const kept = (status?.appliedPolicyIds ?? [])
+    .filter((policyId) => recorded.has(policyId) && !spec.policyIds.includes(policyId))
+    .join(", ");
   const isKnown = isGone(account) || isReadable(account);
-  return [bound, left && isKnown && `not bound: ${left}`, !isKnown && notReadText(account)]
+  return [
+    bound,
+    left && isKnown && `not bound: ${left}`,
+    kept && `still bound: ${kept}`,
+    !isKnown && notReadText(account),
+  ]
     .filter((part) => part !== "" && part !== false)
     .join("; ");
 }

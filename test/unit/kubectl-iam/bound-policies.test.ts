@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
+import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import {
   accountText,
   boundOf,
   boundText,
+  declaredText,
   lastShown,
 } from "../../../src/kubectl-iam/cluster/bound-policies.ts";
 
@@ -38,4 +40,12 @@ test("an account that could not be imported is in the console, and nothing is kn
 test("nothing is bound to an account that is not created yet", () => {
   const absent = { spec: {}, status: {} } as ServiceAccount;
   expect([accountText(absent), boundText(absent)]).toEqual(["not created yet", "none"]);
+});
+
+test("what is still bound for a PolicyBinding that no longer declares it is shown", () => {
+  const binding = {
+    spec: { policyIds: ["pol-read"] },
+    status: { appliedPolicyIds: ["pol-read", "pol-theirs"] },
+  } as PolicyBinding;
+  expect(declaredText(binding, account())).toBe("not bound: pol-read; still bound: pol-theirs");
 });
