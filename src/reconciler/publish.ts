@@ -2,11 +2,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { API_VERSION, type IamObject } from "../api/meta.ts";
 import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
-import type { ResourceType } from "../kube/resource.ts";
+import { keyOf, type ResourceType } from "../kube/resource.ts";
 import { readTime } from "../util/agreed-time.ts";
 import type { Context } from "./context.ts";
 import { StatusUnanswered } from "./errors.ts";
 import { conditionEvents } from "./rules/condition-events.ts";
+import { removalOf } from "./rules/leftovers.ts";
 import {
   type EventOf,
   type ObjectReport,
@@ -74,8 +75,8 @@ export function publishEvents(
 }
 
 /**
- * Makes `status` the whole status of `object` by one server-side apply, unless it already is. Returns the written
- * object. The API server does not compare the uid in a write of a status, only the resource version, so the known
+ * Makes `status` the whole status of `object` by one server-side apply, unless it already is; fields that somebody added
+ * take one more write. Returns the written object. The API server does not compare the uid in a write of a status, only the resource version, so the known
  * version is the precondition. If the object has changed and `resourceVersion` was not given, the object is read again
  * to compare its uid, and then written anyway.
  */
@@ -89,7 +90,8 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
   const { resourceVersion, foreignFields = [], fieldManager, signal } = options;
   const { name, namespace, uid, resourceVersion: known } = object.metadata;
   const wanted = without(foreignFields, asJson(status));
-  const isKnown = isDeepStrictEqual(wanted, without(foreignFields, object.status ?? {}));
+  const stored = without(foreignFields, object.status ?? {});
+  const isKnown = isDeepStrictEqual(wanted, stored);
   if (isKnown && !unanswered?.has(uid)) return object;
   const apply = (version: string | undefined) => {
     const body = {
@@ -120,7 +122,13 @@ export async function writeStatus<T extends IamObject<unknown, unknown>>(
       throw new StatusUnanswered(error);
     });
   unanswered?.answered(uid, written.metadata.resourceVersion !== known);
-  return written;
+  // Fields that the object did not have when it was read may be another writer's.
+  const own = Object.entries(written.status ?? {}).filter(([field]) => field in stored);
+  const removal = removalOf(Object.fromEntries(own), wanted);
+  if (removal === undefined) return written;
+  const metadata = { resourceVersion: written.metadata.resourceVersion };
+  const patch = { metadata, status: removal };
+  return kube.mergePatch<T>(type, keyOf(object), patch, { subresource: "status", signal });
 }
 
 /** The status as it is sent: without undefined values. */

@@ -54,6 +54,17 @@ describe("a status", () => {
     expect(stored()).toMatchObject({ metadata: { labels }, status: { saId: "sa-2" } });
   });
 
+  test("is the whole status, whatever somebody added to it", async () => {
+    const { cluster, stored, write } = createWorld();
+    await write(stored());
+    cluster.edit(serviceAccountType, key, (object) => {
+      object.status = { ...object.status, bindings: { policyCount: 1 }, liveKeyIds: ["sak_1"] };
+    });
+    const written = await write(stored());
+    expect(written.status).toEqual({ saId: "sa-1", observedGeneration: expect.anything() });
+    expect(stored().status).toEqual(written.status);
+  });
+
   test.each(["edit", "makeAgain"] as const)(
     "that requires the version, or the object, is not written after: %s",
     async (change) => {
