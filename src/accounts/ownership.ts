@@ -4,9 +4,13 @@ import { isRevoking } from "../api/revoking.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
 import { isUnanswered } from "../console/errors.ts";
 
-/** Whether the console's last answer showed the object's own account, and no other object has claimed it since. */
-export function ownsAccount({ status }: ServiceAccount): boolean {
-  return status?.ownership === "Owned";
+/**
+ * Whether the console's last answer showed the object's own account, and no other object has claimed it since. An object
+ * that imports an account has no other.
+ */
+export function ownsAccount({ spec, status }: ServiceAccount): boolean {
+  const isOther = spec?.saId !== undefined && spec.saId !== status?.saId;
+  return status?.ownership === "Owned" && !isOther;
 }
 
 /**

@@ -75,10 +75,10 @@ export function publishEvents(
 }
 
 /**
- * Makes `status` the whole status of `object` by one server-side apply, unless it already is; fields that somebody added
- * take one more write. Returns the written object. The API server does not compare the uid in a write of a status, only the resource version, so the known
- * version is the precondition. If the object has changed and `resourceVersion` was not given, the object is read again
- * to compare its uid, and then written anyway.
+ * Makes `status` the whole status of `object` by one server-side apply, unless it already is; fields that users added
+ * take one more write. Returns the written object. The API server does not compare the uid in a write of a status, only
+ * the resource version, so the known version is the precondition. If the object has changed and `resourceVersion` was
+ * not given, the object is read again to compare its uid, and then written anyway.
  */
 export async function writeStatus<T extends IamObject<unknown, unknown>>(
   { kube, unanswered }: StatusWriteContext,

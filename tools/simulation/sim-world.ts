@@ -215,6 +215,13 @@ export class SimWorld {
     return this.#call("PATCH", path, patch, "application/merge-patch+json");
   }
 
+  /** As somebody edits it in place. */
+  replaceStatus(type: ResourceType, name: string, status: Tree): ApiResponse {
+    const namespace = type.namespaced ? NAMESPACE : "";
+    const path = `${objectPath(type, { namespace, name }, "status")}?fieldManager=user`;
+    return this.#call("PUT", path, { ...this.get(type, name), status });
+  }
+
   delete(
     type: ResourceType,
     name: string,

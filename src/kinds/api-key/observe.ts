@@ -1,3 +1,4 @@
+import type { Creator } from "../../accounts/creator-mismatch.ts";
 import { movesTo } from "../../accounts/key-accounts.ts";
 import { isReconciled } from "../../accounts/new-account.ts";
 import { boundToOtherConsole } from "../../accounts/other-console.ts";
@@ -250,6 +251,7 @@ function readyAccount(
     connectionSpec: connection,
     session,
     saId,
+    creator: creatorOf(object),
     values: {
       saId,
       tpn,
@@ -270,6 +272,12 @@ function readyAccount(
     canDisableKeys: extraCalls.has("disableKey"),
     canDeleteKeys: extraCalls.has("deleteKey"),
   };
+}
+
+function creatorOf({ metadata, spec, status }: ServiceAccount): Creator | undefined {
+  if (spec.saId !== undefined) return undefined;
+  const { name, namespace = "", uid } = metadata;
+  return { key: { namespace, name }, uid, name: spec.name ?? status?.name };
 }
 
 function keyListOf({ status }: ServiceAccount, at: AgreedTime): KeyList {

@@ -27,9 +27,16 @@ interface ClaimReader {
 }
 
 /** The index `saId`: objects that name an account and, under a separate value, objects that have it. */
-export function saIdIndex({ spec, status }: ServiceAccount): readonly string[] {
-  if (status?.saId !== undefined) return [status.saId, inStatus(status.saId)];
-  return spec?.saId === undefined ? [] : [spec.saId];
+export function saIdIndex(object: ServiceAccount): readonly string[] {
+  const saId = storedId(object);
+  if (saId !== undefined) return [saId, inStatus(saId)];
+  return object.spec?.saId === undefined ? [] : [object.spec.saId];
+}
+
+/** The account in the status; an object that imports an account has no other, whatever an edited status names. */
+function storedId({ spec, status }: ServiceAccount): string | undefined {
+  const isOther = spec?.saId !== undefined && spec.saId !== status?.saId;
+  return isOther ? undefined : status?.saId;
 }
 
 /** The value of the index for objects that have the account. */
@@ -141,11 +148,13 @@ function readStored(
   const key = connectionKey(spec?.connectionRef, metadata.namespace ?? "");
   if (!scopes.has(key)) scopes.set(key, connectionScope(key, caches));
   const found = scopes.get(key);
-  const scope = found && { ...found, orgId: status?.orgId ?? spec.orgId ?? found.orgId };
+  // An edited status must not hide the claim, nor a connection that has changed its organization since.
+  const orgIds = [spec?.orgId, status?.orgId].filter((orgId) => orgId !== undefined);
+  const isLost = status?.ownership === "Claimed" || status?.ownership === "NotOwned";
   return {
     object,
-    scope,
-    isProven: status?.saId !== undefined && status.consoleURL === scope?.origin,
+    scope: found && { ...found, orgIds: [...found.orgIds, ...orgIds] },
+    isProven: storedId(object) !== undefined && !isLost && status?.consoleURL === found?.origin,
     isOfCluster: parseConnectionKey(key).kind === "ClusterConnection",
   };
 }
@@ -157,5 +166,5 @@ function connectionScope(text: string, caches: Stores): ConsoleScope | undefined
       ? parseSpec(connectionKind, caches.of(connectionType).get(key) ?? {})
       : parseSpec(clusterConnectionKind, caches.of(clusterConnectionType).get(key) ?? {});
   if (!parsed.ok) return undefined;
-  return { origin: originOf(parsed.spec.baseURL), orgId: parsed.spec.orgId };
+  return { origin: originOf(parsed.spec.baseURL), orgIds: [parsed.spec.orgId] };
 }

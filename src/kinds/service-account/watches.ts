@@ -39,10 +39,11 @@ export function serviceAccountWatches(caches: Caches, parts: AccessParts): reado
         ? [key]
         : [],
     ),
-    // Objects that have imported one account at the same time: one of them must leave it.
+    // Objects that have imported one account at the same time: one of them must leave it. Or one that has just left it.
     watch(serviceAccounts, ({ old, new: now }) => {
-      const saId = now?.status?.saId;
-      if (saId === undefined || saId === old?.status?.saId) return [];
+      const { saId, ownership } = now?.status ?? {};
+      const isNews = saId !== old?.status?.saId || ownership !== old?.status?.ownership;
+      if (saId === undefined || !isNews) return [];
       const holders = serviceAccounts.byIndex(indexes.saId, inStatus(saId)).map(keyOf);
       return holders.length > 1 ? holders : [];
     }),

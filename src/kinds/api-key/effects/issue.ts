@@ -1,5 +1,6 @@
 /** The irreversible part of an issue: from the last checks to the console's response. */
 
+import { creatorMismatch } from "../../../accounts/creator-mismatch.ts";
 import { lookUpAccount } from "../../../accounts/look-up.ts";
 import { clientIdentity } from "../../../connections/client-settings.ts";
 import { commitOutcome, isIamError } from "../../../console/errors.ts";
@@ -32,7 +33,7 @@ import {
 } from "../rules/snapshot.ts";
 import { type IssueAttempt, keyStatusCodec } from "../rules/status.ts";
 import { withAttempt, withoutAttempt } from "../rules/transitions.ts";
-import { deletedAccount, inactiveAccount } from "../rules/unusable-account.ts";
+import { deletedAccount, foreignAccount, inactiveAccount } from "../rules/unusable-account.ts";
 import { about, keyEffect, readyAccount, remembering, writeStatus } from "./define.ts";
 import { heldPair, notesOn } from "./issued-pair.ts";
 import { tryWrites } from "./rehearse.ts";
@@ -45,7 +46,7 @@ export const precheck = keyEffect<void>({
   kind: "Precheck",
   read: async (_, snapshot, run) => {
     const before = { ...snapshot, precheck: undefined };
-    const { saId, session } = readyAccount(snapshot);
+    const { saId, session, creator } = readyAccount(snapshot);
     const [detail, trial] = await settleAll([
       lookUpAccount(run.console(session), saId, run.signal),
       tryWrites(snapshot, run),
@@ -55,6 +56,8 @@ export const precheck = keyEffect<void>({
     // The ServiceAccount may not have noticed yet.
     if (detail === undefined)
       return { answer: { ...before, account: deletedAccount(saId, UNKNOWN_RESYNC_MS) } };
+    if (creator !== undefined && creatorMismatch(detail, creator) !== undefined)
+      return { answer: { ...before, account: foreignAccount(saId, MINUTE) } };
     const { status } = detail;
     if (status !== undefined && status !== "active")
       return { answer: { ...before, account: inactiveAccount(saId, status, MINUTE) } };

@@ -1,5 +1,6 @@
 /** The data of a run over an ApiKey. */
 
+import type { Creator } from "../../../accounts/creator-mismatch.ts";
 import type { ApiKey, ApiKeySpec } from "../../../api/api-key.ts";
 import type { ConnectionSpec } from "../../../api/connection.ts";
 import type { ServiceAccountStatus } from "../../../api/service-account.ts";
@@ -164,6 +165,8 @@ export interface ReadyAccount extends KeyList {
   readonly connection: string;
   readonly connectionSpec: ConnectionSpec;
   readonly saId: string;
+  /** What the account was created for; absent for an imported account. */
+  readonly creator: Creator | undefined;
   readonly values: AccountValues;
   /** Whether that list shows each live key as active. */
   readonly listsKeyStates: boolean;

@@ -40,6 +40,15 @@ export function deletedAccount(saId: string, afterMs?: number): UnusableAccount 
   return { ...ended(message, afterMs), isGone: true };
 }
 
+/** The ServiceAccount's own run has not read the account yet, and will report the details. */
+export function foreignAccount(saId: string, afterMs: number): UnusableAccount {
+  return stalled(
+    "ServiceAccountNotReady",
+    `Service account ${saId} was not created for this ServiceAccount, although the status names it: the operator issues no key. Check the Ready condition of the ServiceAccount.`,
+    afterMs,
+  );
+}
+
 function ended(message: string, afterMs: number | undefined): UnusableAccount {
   return { ...stalled("ServiceAccountNotReady", message, afterMs), endsKeys: true };
 }

@@ -1,14 +1,13 @@
 /** Interprets the console's responses about an account. Pure. */
 
+import { creatorMismatch } from "../../../accounts/creator-mismatch.ts";
 import type { Readiness } from "../../../api/conditions.ts";
 import type { Ownership, ServiceAccountStatus } from "../../../api/service-account.ts";
 import { quoteServerText } from "../../../console/errors.ts";
 import type { IamServiceAccount, IamServiceAccountDetail } from "../../../console/model.ts";
-import { keyText } from "../../../kube/resource.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { reconciling, stalled } from "../../../reconciler/rules/waiting.ts";
-import { creatorOf, isOfObject, markerOf, otherClusterIn } from "../../../resources/marker.ts";
-import { isSpelledLike } from "../../../util/spelling.ts";
+import { creatorOf, markerOf, otherClusterIn } from "../../../resources/marker.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
 import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
 import type {
@@ -133,27 +132,22 @@ function missing({ account, spec }: AccountSnapshot): JudgedAnswer {
   return { ownership: "Gone", finding: stalled("ServiceAccountGone", message) };
 }
 
-/**
- * Finding if the account in the status cannot be the account created for the object. Values that the console does not
- * return prove nothing. A description without the operator's marker proves nothing either: users edit it.
- */
+/** Finding if the account in the status cannot be the account created for the object. */
 function createdMismatch(
-  { saId, name, projectId, description = "" }: IamServiceAccount,
+  answer: IamServiceAccount,
   snapshot: AccountSnapshot,
 ): Waiting | undefined {
+  const { saId, name = "", projectId, description = "" } = answer;
   const desired = desiredAccount(snapshot);
   const { spec } = snapshot;
   if (spec.projectId !== undefined && projectId !== undefined && projectId !== spec.projectId)
     return projectMismatch(saId, spec.projectId);
-  const maker = creatorOf(description);
-  // The status names the account, so the marker's cluster does not matter: it may have been renamed.
-  const isOfOther = maker !== undefined && maker !== keyText(desired.key);
-  // The object's own marker outranks the name: consoles store names in another spelling.
-  if (isOfObject(description, desired.key, desired.uid)) return undefined;
-  if (!isOfOther && (name === undefined || isSpelledLike(name, desired.name))) return undefined;
-  const what = isOfOther
-    ? `was made for ServiceAccount ${quoteServerText(maker)}${inCluster(description)}`
-    : `is named ${quoteServerText(name ?? "")}, not ${desired.name}`;
+  const mismatch = creatorMismatch(answer, desired);
+  if (mismatch === undefined) return undefined;
+  const what =
+    mismatch === "Maker"
+      ? `was made for ServiceAccount ${quoteServerText(creatorOf(description) ?? "")}${inCluster(description)}`
+      : `is named ${quoteServerText(name)}, not ${desired.name}`;
   return stalled(
     "ServiceAccountMismatch",
     `Service account ${saId}, which the status names, ${what} in the console, so it does not belong to this object. The operator does not change it. If the status was edited or restored, delete this object and create it again, with spec.saId to import that account.`,

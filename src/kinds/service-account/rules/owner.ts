@@ -19,8 +19,8 @@ export function isNamedByOther(saId: string, { claim, otherClaims }: AccountSnap
 }
 
 /**
- * An object claims the account in its status, and the account that it imports, if it has permission. A claim that is
- * not proven counts only if its connection is usable.
+ * An object claims the account in its status, unless the console showed that it is not its own, and the account that it
+ * imports, if it has permission. A claim that is not proven counts only if its connection is usable.
  */
 export function isClaimOn(
   saId: string,
@@ -28,9 +28,10 @@ export function isClaimOn(
   { object, scope: theirs, isProven, isUsable, mayImport }: Claim,
 ): boolean {
   if (!isSameScope(theirs, scope)) return false;
-  return object.status?.saId === saId
+  const { spec, status } = object;
+  return status?.saId === saId && status.ownership !== "NotOwned"
     ? isProven || isUsable
-    : object.spec.saId === saId && mayImport;
+    : spec.saId === saId && mayImport;
 }
 
 type RankedClaim = Pick<Claim, "object" | "isProven" | "isOfCluster">;
@@ -51,5 +52,6 @@ export function isSameScope(
   one: ConsoleScope | undefined,
   other: ConsoleScope | undefined,
 ): boolean {
-  return one !== undefined && one.origin === other?.origin && one.orgId === other.orgId;
+  if (one === undefined || one.origin !== other?.origin) return false;
+  return one.orgIds.some((orgId) => other.orgIds.includes(orgId));
 }

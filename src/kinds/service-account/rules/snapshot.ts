@@ -131,7 +131,8 @@ export type ListedKeys = Pick<KnownAccount, "liveKeyIds" | "inactiveKeyIds" | "l
 /** Console and organization. An saId is unique within them. */
 export interface ConsoleScope {
   readonly origin: string;
-  readonly orgId: string;
+  /** Of the connection, the spec and the status. */
+  readonly orgIds: readonly string[];
 }
 
 /** An object that names an account, in its status or in its spec. */
@@ -139,7 +140,7 @@ export interface Claim {
   readonly object: ServiceAccount;
   /** Absent if its connection is not known: the object then claims nothing. */
   readonly scope: ConsoleScope | undefined;
-  /** Whether its account was found in the console of its current connection. */
+  /** Whether its account was found in the console of its current connection, and was its own when last read. */
   readonly isProven: boolean;
   /** Whether its connection is a ClusterConnection. */
   readonly isOfCluster: boolean;

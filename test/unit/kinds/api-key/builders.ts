@@ -67,6 +67,7 @@ export function keySpec(changes: object = {}): ApiKeySpec {
 
 export const account: ReadyAccount = {
   kind: "Ready",
+  creator: undefined,
   connection: "ClusterConnection/default",
   connectionSpec: connectionSpec(),
   session: 0,

@@ -9,7 +9,7 @@ import {
 import type { Claim } from "../../../../src/kinds/service-account/rules/snapshot.ts";
 import { accountSpec, claimOf, serviceAccount, snapshotOf } from "./objects.ts";
 
-const scope = { origin: "https://console.example.com", orgId: "org-1" };
+const scope = { origin: "https://console.example.com", orgIds: ["org-1"] };
 const object = (uid: string, day: number, changes: Partial<ServiceAccount>) =>
   serviceAccount({
     ...changes,
@@ -40,7 +40,9 @@ const unproven = { isProven: false };
 const lost = { ...unproven, ...unusable };
 const ungranted = { mayImport: false };
 const ofNamespace = { isOfCluster: false };
-const inOther = { scope: { ...scope, orgId: "org-2" } };
+const notOwned = object("a", 1, { status: { saId: "sa-1", ownership: "NotOwned" } });
+const inBoth = { scope: { ...scope, orgIds: ["org-2", "org-1"] } };
+const inOther = { scope: { ...scope, orgIds: ["org-2"] } };
 
 test.each<[string, readonly Claim[], string]>([
   ["without a claim", [], ""],
@@ -59,6 +61,8 @@ test.each<[string, readonly Claim[], string]>([
   ["both look for the account", [has("a", 1, ofNamespace), imports("b", 2)], "a b"],
   ["another console has its own ids", [imports("a", 1, elsewhere), imports("b", 2)], "b"],
   ["so has another organization", [has("a", 1, inOther), has("b", 2)], "b"],
+  ["one that names two is in both", [has("a", 1, inBoth), has("b", 2)], "a"],
+  ["one that the console did not confirm has no claim", [claimOf(notOwned), has("b", 2)], "b"],
   ["an import of another account is not a claim", [claimOf(ofOther), imports("b", 2)], "b"],
   ["no connection, no claim", [imports("a", 1, { scope: undefined }), imports("b", 2)], "b"],
 ])("%s", (_, claims, owner) => expect(ownersOf(claims)).toBe(owner));
@@ -76,5 +80,6 @@ test.each<[string, readonly Claim[], string | undefined]>([
 test("an object is found by its saId, and one that has the account also apart from the others", () => {
   expect(saIdIndex(importing("a", 1))).toEqual(["sa-1"]);
   expect(saIdIndex(having("a", 1))).toEqual(["sa-1", "status/sa-1"]);
+  expect(saIdIndex({ ...importing("a", 1), status: { saId: "sa-2" } })).toEqual(["sa-1"]);
   expect(saIdIndex(serviceAccount())).toEqual([]);
 });

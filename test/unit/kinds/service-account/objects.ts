@@ -75,7 +75,7 @@ export const account: KnownAccount = {
 export function claimOf(object: ServiceAccount, changes: Partial<Claim> = {}): Claim {
   return {
     object,
-    scope: { origin: "https://console.example.com", orgId: "org-1" },
+    scope: { origin: "https://console.example.com", orgIds: ["org-1"] },
     isProven: object.status?.saId !== undefined,
     isOfCluster: true,
     isUsable: true,
