@@ -47,7 +47,7 @@ export async function startOperator(options: {
 async function untilReady(child: ChildProcess, url: string, logFile: string): Promise<void> {
   const deadline = performance.now() + PATIENCE_S * 1_000;
   while (performance.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`the operator ended early; see ${logFile}`);
+    if (hasEnded(child)) throw new Error(`the operator ended early; see ${logFile}`);
     const ok = await fetch(url).then(
       (response) => response.ok,
       () => false,
@@ -58,8 +58,13 @@ async function untilReady(child: ChildProcess, url: string, logFile: string): Pr
   throw new Error(`the operator did not become ready; see ${logFile}`);
 }
 
+/** The exit code of a process that a signal ended is null. */
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
 function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return Promise.resolve();
+  if (hasEnded(child)) return Promise.resolve();
   return new Promise((resolve) => {
     child.once("exit", () => resolve());
     child.kill("SIGTERM");

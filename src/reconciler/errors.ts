@@ -27,7 +27,7 @@ export class StatusWriteFailed extends Error {
   }
 }
 
-/** A failed run that had to withdraw permissions: it is retried sooner. `cause` is the failure. */
+/** A failed run that had to withdraw permissions, or to end a deletion: it is retried sooner. `cause` is the failure. */
 export class UrgentFailure extends Error {
   override readonly name = "UrgentFailure";
 

@@ -1,5 +1,6 @@
 /** The end of a run: reports its outcome and returns to the queue when to reconcile again. */
 import { isReportedOn, type Readiness } from "../api/conditions.ts";
+import { annotations } from "../api/meta.ts";
 import { type Plan, type PlannedCall, toPlan } from "../api/plan.ts";
 import type { Result } from "../runtime/result.ts";
 import type { Log } from "../util/log.ts";
@@ -14,6 +15,7 @@ import { failureReadiness, timedOutReadiness } from "./rules/failure.ts";
 import type { Outcome, Settled } from "./rules/outcome.ts";
 import { failureIn } from "./rules/partial-failure.ts";
 import { type ObjectReport, ownFields, type Report } from "./rules/report.ts";
+import { requestToken } from "./rules/request.ts";
 import { requeueMs } from "./rules/requeue.ts";
 import type { KindTypes, RunContext } from "./run-context.ts";
 
@@ -71,7 +73,8 @@ export async function reportFailure<K extends KindTypes>(
   const { requeueAfterMs, isUrgent } = made ?? {};
   if (requeueAfterMs !== undefined && errorPolicy(said).kind === "Terminal")
     return { requeueAfterMs };
-  throw isUrgent ? new UrgentFailure(said) : said;
+  const isDeleting = snapshot.object.metadata.deletionTimestamp !== undefined;
+  throw isUrgent || isDeleting ? new UrgentFailure(said) : said;
 }
 
 /** The calls of a run that took too long are cancelled, and their errors do not say why. */
@@ -135,7 +138,8 @@ export function rejection<K extends KindTypes>(
   const status = ownFields(object.status ?? {});
   const readiness = { state: "Stalled", reason: "InvalidSpec", message } as const;
   const conditions = kind.ifInvalid?.(message) ?? [];
-  return owned(kind, { type: kind.type, object, status, readiness, conditions });
+  const handledRequest = requestToken(object.metadata, annotations.reconcileRequestedAt);
+  return owned(kind, { type: kind.type, object, status, readiness, conditions, handledRequest });
 }
 
 async function publishReport<K extends KindTypes>(

@@ -32,16 +32,16 @@ export function* deleteApiKey(start: ApiKeySnapshot, parts: RunParts): ApiKeyEff
   return endRun(s, release(s, readNow()));
 }
 
-/** Ends the keys one after the other, as long as the deletion waits for the console. */
+/** Ends the keys one after the other. After the deadline, each is tried once more, up to the first failure. */
 function* endKeys(
   start: ApiKeySnapshot,
   { effects, readNow, timing }: RunParts,
 ): ApiKeyEffects<ApiKeySnapshot> {
   let s = start;
-  while (!isCleanupOverdue(s, readNow(), timing)) {
+  for (;;) {
     const due = keyToEndAtDeletion(s, readNow());
-    if (due === undefined) return s;
+    const isOver = failureOf(s) !== undefined && isCleanupOverdue(s, readNow(), timing);
+    if (due === undefined || isOver) return s;
     s = yield* effects[due.call](s, { keyId: due.keyId });
   }
-  return s;
 }

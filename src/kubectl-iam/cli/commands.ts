@@ -254,7 +254,7 @@ export const commands: readonly CommandSpec[] = [
     group: "Act",
     summary: "Remove a handled orphaned key from an ApiKey's list.",
     details: [
-      "This does not delete the key: delete it in the console first. Asks for confirmation, unless --yes is given. Needs the permission to patch apikeys/status, with the chart's admission policy in all namespaces.",
+      "This does not delete the key: delete it in the console first. The operator lists a key again that a list of the console has. Asks for confirmation, unless --yes is given. Needs the permission to patch apikeys/status, with the chart's admission policy in all namespaces.",
     ],
     options: [...act, "yes"],
     completes: "apikey",

@@ -106,6 +106,6 @@ function resumeWarning(object: AnyObject): string | undefined {
   const requested = object.kind === "ApiKey" ? pendingRotation(object as ApiKey) : undefined;
   return (
     requested &&
-    `A rotation of ${nameOf(object)} was requested${requested.text}: its key is replaced next.`
+    `A rotation of ${nameOf(object)} was requested${requested.text}: its key is replaced unless something else stops that.`
   );
 }

@@ -23,7 +23,7 @@ export async function run(invocation: Invocation): Promise<void> {
   }
   await confirm(
     invocation,
-    `Key ${keyId} can still be valid in the console, and iamkey/${name} will not list it. Forget it?`,
+    `Key ${keyId} can still be valid in the console. iamkey/${name} no longer lists it, unless the operator finds it in a list of the console. Forget it?`,
   );
   const { resourceVersion } = apiKey.metadata;
   const patch = {

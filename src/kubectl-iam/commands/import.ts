@@ -47,13 +47,15 @@ async function chooseName(
   ref: ConnectionRef,
   saId: string,
 ): Promise<string> {
-  const named = toObjectName((await readAccountName(invocation, cluster, ref, saId)) ?? "");
+  const known = await readAccountName(invocation, cluster, ref, saId);
+  const named = toObjectName(known ?? "");
   if (named !== undefined) return named;
   const name = toObjectName(saId);
   if (name === undefined)
     throw new UsageError(`"${saId}" does not yield an object name: give a name with --name`);
+  const why = known === undefined ? "is not known here" : "does not yield an object name";
   invocation.io.note(
-    `The account's name is not known here, so the object is called ${name}: --name chooses another name.`,
+    `The account's name ${why}, so the object is called ${name}: --name chooses another name.`,
   );
   return name;
 }

@@ -60,7 +60,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   await unlessForbidden(makeChanges(invocation, cluster, requests));
   return await waitForAll(invocation, cluster, [changed], {
     findMissing: (now, before) => missingOf(cluster, now as ServiceAccount, before, token),
-    done: (now) => report(invocation, cluster, now as ServiceAccount),
+    done: () => report(invocation, cluster, name),
   });
 }
 
@@ -111,14 +111,12 @@ function stallOf({ status }: PolicyBinding): string | undefined {
   return stalled === undefined || stalled.reason === "AccessRevoked" ? undefined : stalled.reason;
 }
 
-async function report(
-  { io }: Invocation,
-  cluster: Cluster,
-  account: ServiceAccount,
-): Promise<ExitCode> {
+/** The account is read after the PolicyBindings: the operator writes its status first. */
+async function report({ io }: Invocation, cluster: Cluster, name: string): Promise<ExitCode> {
+  const { policyBindings } = await readRemaining(cluster, name);
+  const account = await readObject(cluster, "ServiceAccount", name);
   const bound = listed(boundOf(account, "Declared")) || "no policy";
   io.print(`${nameOf(account)} has ${bound} bound`);
-  const { policyBindings } = await readRemaining(cluster, account.metadata.name);
   const stalled = policyBindings.filter((binding) => stallOf(binding) !== undefined);
   for (const binding of stalled) {
     const { reason, message } = readinessOf(binding);

@@ -105,7 +105,7 @@ function resume(object: AnyObject): string {
     return `Being deleted, and suspended: ${commandAbout("resume", object)} completes the deletion.`;
   const rotation = object.kind === "ApiKey" ? pendingRotation(object as ApiKey) : undefined;
   const then =
-    rotation === undefined ? "" : ` The requested rotation${rotation.text} follows then.`;
+    rotation === undefined ? "" : ` The requested rotation${rotation.text} waits for that.`;
   return `Suspended: ${commandAbout("resume", object)} resumes it.${then}`;
 }
 

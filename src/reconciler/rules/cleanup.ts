@@ -45,6 +45,6 @@ export function cleanupCondition(
   const type = CLEANUP_BLOCKED;
   if (reason === undefined) return { type };
   const deadline = toIso8601(cleanupDeadline(blockedSince(object), now));
-  const message = `The operator cannot clean up in the console (see the Ready condition). It retries until ${deadline}, then removes the finalizer and reports in an event what is left.`;
+  const message = `The operator cannot clean up in the console (see the Ready condition). It retries until ${deadline}. The first attempt after that is the last one: it removes the finalizer, and an event reports what is left.`;
   return { type, status: "True", reason, message };
 }

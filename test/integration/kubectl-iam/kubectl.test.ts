@@ -390,12 +390,12 @@ describe("acting", () => {
       `error: iamkey/ci-bot-key: no new key is reported yet: iamkey/ci-bot-key is suspended; kubectl iam resume iamkey/ci-bot-key -n ${world.namespace} lets it continue`,
     );
     expect((await iam("status iamkey/ci-bot-key")).output).toMatch(
-      /^Next +Suspended: kubectl iam resume iamkey\/ci-bot-key -n \S+ resumes it\. The requested rotation at \S+ follows then\.$/m,
+      /^Next +Suspended: kubectl iam resume iamkey\/ci-bot-key -n \S+ resumes it\. The requested rotation at \S+ waits for that\.$/m,
     );
     const resumed = await iam("resume iamkey/ci-bot-key");
     expect(resumed).toMatchObject({ code: 0 });
     expect(resumed.notes).toMatch(
-      /^A rotation of iamkey\/ci-bot-key was requested at \S+Z: its key is replaced next\.$/m,
+      /^A rotation of iamkey\/ci-bot-key was requested at \S+Z: its key is replaced unless something else stops that\.$/m,
     );
     expect(await keyId()).not.toBe(before);
   });

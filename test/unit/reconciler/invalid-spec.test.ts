@@ -1,5 +1,6 @@
 /** What an object with an invalid stored spec says. */
 import { expect, test } from "vitest";
+import { annotations } from "../../../src/api/meta.ts";
 import { rejection } from "../../../src/reconciler/report-run.ts";
 import { apiKeyType } from "../../../src/resources/resource-types.ts";
 
@@ -14,4 +15,11 @@ test("the conditions of its kind that the spec decides are told as well", () => 
   const { readiness, conditions } = rejection(kind, object, "spec.x: wrong.");
   expect(readiness).toMatchObject({ state: "Stalled", reason: "InvalidSpec" });
   expect(conditions).toEqual([{ ...forecast, message: "spec.x: wrong." }]);
+});
+
+test("a request to reconcile is answered", () => {
+  const requested = { [annotations.reconcileRequestedAt]: "now" };
+  const asked = { metadata: { name: "ci", uid: "u", annotations: requested }, spec: {} } as never;
+  const kind = { type: apiKeyType } as never;
+  expect(rejection(kind, asked, "spec.x: wrong.").handledRequest).toBe("now");
 });

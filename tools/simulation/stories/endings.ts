@@ -118,6 +118,29 @@ export const endingStories: readonly Story[] = [
     },
   ),
   withCalls(
+    "a deleted ApiKey's key is revoked within two minutes after an outage",
+    async (world) => {
+      await world.begin({ connection: { extraCalls } });
+      consoleDown(world);
+      world.sim.delete(apiKeyType, "ci");
+      await world.pass(6 * MINUTE);
+      world.expect("it is still valid", world.live.length, 1);
+      world.cease();
+      await world.pass(2 * MINUTE);
+      world.expect("it is revoked", world.live, []);
+    },
+  ),
+  withCalls("a key is tried once more before its ApiKey is given up", async (world) => {
+    await world.begin({ connection: { extraCalls } });
+    consoleDown(world);
+    world.sim.delete(apiKeyType, "ci");
+    await world.pass(9 * MINUTE + 55 * SECOND);
+    world.cease();
+    await world.pass(2 * MINUTE);
+    world.expect("it is revoked", world.live, []);
+    world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
+  }),
+  withCalls(
     "a deleted ApiKey names the key that the console has refused to delete",
     async (world) => {
       await world.begin({ connection: { extraCalls: { deleteKey: extraCalls.deleteKey } } });

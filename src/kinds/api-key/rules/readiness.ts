@@ -111,7 +111,7 @@ function outlasting(
     : ` It was issued before spec.expiresInDays became ${expiresInDays}, which applies to the next key. To replace this key now, run kubectl iam rotate, or set the annotation ${annotations.rotateRequestedAt}.`;
 }
 
-const ROTATION_SUSPENDED = "The requested rotation starts when spec.suspend is false.";
+const ROTATION_SUSPENDED = "The requested rotation waits at least until spec.suspend is false.";
 const ROTATION_AWAITED = "The requested rotation waits for this.";
 
 function obstacleTo(snapshot: ApiKeySnapshot, outcome: Outcome): Readiness | undefined {

@@ -110,7 +110,7 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
     "a requested rotation of a suspended ApiKey",
     delivered(asked),
     suspended,
-    `Ready KeyDelivered: ${HELD} The requested rotation starts when spec.suspend is false.`,
+    `Ready KeyDelivered: ${HELD} The requested rotation waits at least until spec.suspend is false.`,
   ],
   [
     "a rotation that was interrupted while the console is down",

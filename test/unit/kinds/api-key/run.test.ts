@@ -509,7 +509,10 @@ test.each(
       "a pair in memory": delivered({ ...gone, held }),
       "a staged pair": delivered({ ...gone, pending: two }),
     },
-    DisableKey: { "there is a call for it": delivered({ ...gone, account: disabling }) },
+    DisableKey: {
+      "there is a call for it": delivered({ ...gone, account: disabling }),
+      "once more after the deadline": delivered({ ...tooLong, account: disabling }),
+    },
     Failing: {
       "its key could not be ended": having(
         { DisableKey: refuseToEnd },
@@ -526,7 +529,10 @@ test.each(
     },
     DeleteTarget: {
       "its Secret": delivered(gone),
-      "its key cannot be ended for too long": delivered({ ...tooLong, account: disabling }),
+      "its key cannot be ended for too long": having(
+        { DisableKey: refuseToEnd },
+        delivered({ ...tooLong, account: disabling }),
+      ),
     },
     StartRecovery: { "an open attempt": trying(gone) },
     Waiting: { "an attempt in recovery": trying({ ...gone, ...since(justNow) }) },
