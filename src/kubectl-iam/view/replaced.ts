@@ -18,8 +18,23 @@ export function adviceOnReplaced(object: AnyObject, world: World): string | unde
   const bindings = bindingsOf(former, world);
   const bound = new Set(bindingsOf(successor, world).flatMap(({ spec }) => spec.policyIds));
   if (!bindings.every(({ spec }) => spec.policyIds.every((id) => bound.has(id)))) return undefined;
+  const valid = object === former ? keyListedAsValid(former, world) : undefined;
+  if (valid !== undefined) return valid;
   const left = object === former ? [...bindings.map(nameOf), nameOf(object)] : [nameOf(object)];
   return `Delete what ${nameOf(successor)} replaces: kubectl delete ${left.join(" ")} -n ${object.metadata.namespace}`;
+}
+
+/** A key of the account that the operator still has to revoke, for which it needs the ServiceAccount. */
+function keyListedAsValid(former: Named, { apiKeys }: World): string | undefined {
+  const { name, namespace } = former.metadata;
+  for (const apiKey of apiKeys.filter(({ metadata }) => metadata.namespace === namespace)) {
+    const key = apiKey.status?.superseded?.find(
+      ({ serviceAccount, state }) => serviceAccount === name && state === "Live",
+    );
+    if (key !== undefined)
+      return `Wait with its deletion until ${nameOf(apiKey)} no longer lists its key ${key.keyId} as Live, or revoke the key in the console.`;
+  }
+  return undefined;
 }
 
 /** Whether the ServiceAccount does not exist, its account was deleted in the console, or its access is revoked. */

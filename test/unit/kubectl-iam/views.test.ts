@@ -682,6 +682,15 @@ describe("the next step", () => {
     const successor = account("ci-2", { annotations: { "iam-operator.io/replaces": "ci" } });
     const next = (...serviceAccounts: readonly AnyObject[]) =>
       nextStep(old, { ...empty, serviceAccounts } as unknown as World, now).text;
+    const superseded = [{ keyId: "sak_1", serviceAccount: "ci", state: "Live" }];
+    const apiKey = object([], {
+      spec: { serviceAccountRef: { name: "ci-2" } },
+      status: { superseded },
+    });
+    const moved = { ...empty, serviceAccounts: [old, successor], apiKeys: [apiKey] };
+    expect(nextStep(old, moved as unknown as World, now).text).toBe(
+      "Wait with its deletion until iamkey/k no longer lists its key sak_1 as Live, or revoke the key in the console.",
+    );
     expect(next(old, successor)).toBe(
       "Delete what iamsa/ci-2 replaces: kubectl delete iamsa/ci -n n",
     );
