@@ -178,7 +178,7 @@ export const commands: readonly CommandSpec[] = [
     usage: "resume [object...]",
     group: "Act",
     summary: "Resume the reconciliation of suspended objects.",
-    details: ["Says which rotation was requested meanwhile: it happens now. Waits for it."],
+    details: ["Says which rotation was requested meanwhile, and waits for it."],
     options: actOnMany,
     completes: "object",
     examples: ["resume iamkey/ci-bot-key"],

@@ -85,7 +85,7 @@ async function missingOf(
   if (left.length === 0 && unseen === undefined) return undefined;
   const cause = await causeOfDelay(cluster, account as AnyObject, unseen);
   const names = left.map((binding) => nameOf(binding)).join(", ");
-  return { ...cause, text: `${names === "" ? "" : `not bound yet: ${names}; `}${cause.text}` };
+  return { ...cause, text: `${names === "" ? "" : `not confirmed yet: ${names}; `}${cause.text}` };
 }
 
 /**

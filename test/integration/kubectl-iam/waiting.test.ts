@@ -336,7 +336,9 @@ test("restore-access waits for a read that follows it", async () => {
   world.iam.world.replaceBindings(tpn, []);
   const { code, output, notes } = await iam("restore-access ci-bot --yes --timeout 4s");
   for (const fault of faults) fault.remove();
-  expect(notes).toMatch(/error: iamsa\/ci-bot was not done in time: not bound yet: iampb\/ci-bot/);
+  expect(notes).toMatch(
+    /error: iamsa\/ci-bot was not done in time: not confirmed yet: iampb\/ci-bot/,
+  );
   expect(output).not.toContain("pol-read");
   expect(code).toBe(3);
   expect(await iam("restore-access ci-bot --yes")).toMatchObject({ code: 0 });

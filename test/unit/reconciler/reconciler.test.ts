@@ -8,6 +8,7 @@ import { IamError } from "../../../src/console/errors.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import { createMetrics } from "../../../src/observability/metrics.ts";
 import { defineEffect, type Effects, type Ended } from "../../../src/reconciler/effects.ts";
+import { UrgentFailure } from "../../../src/reconciler/errors.ts";
 import type { KindDefinition } from "../../../src/reconciler/kind-definition.ts";
 import { createReconciler } from "../../../src/reconciler/reconciler.ts";
 import { PartialFailure } from "../../../src/reconciler/rules/partial-failure.ts";
@@ -166,6 +167,17 @@ test("a run that ends because the process stops is not reported", async () => {
   const run = world.run(world.stored(), AbortSignal.abort(new Error("stop")));
   await expect(run).rejects.toBe(failure);
   expect(world.failures).toEqual([]);
+});
+
+test.each([
+  ["is tried again soon", DELETED, true],
+  ["is tried again later if its object stays", { finalizers: [FINALIZER] }, false],
+])("a failed run %s", async (_, metadata, isUrgent) => {
+  const failure = new IamError("Unavailable", "no", { operation: "disableKey" });
+  const world = toy("Save", { failure });
+  world.put(metadata);
+  const error = await world.run().catch((thrown: unknown) => thrown);
+  expect(error instanceof UrgentFailure).toBe(isUrgent);
 });
 
 test("a status in the middle of a run is written only over the version that the run has read", async () => {
