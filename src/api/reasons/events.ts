@@ -135,6 +135,10 @@ export const ofNormalStates = {
     meaning:
       "The console lists keys that no ApiKey names. They are unmanaged if none names them within 30 seconds.",
   },
+  KeysNotCompared: {
+    meaning:
+      "The ServiceAccount is being deleted: the keys that the console lists are not compared with the ApiKeys any more.",
+  },
   KeysNotListed: {
     meaning: "The console does not list keys, so unmanaged keys cannot be found.",
   },

@@ -142,7 +142,7 @@ function keyNode(key: ApiKey, pods: Pods, now: number): Node<Leaf> {
   const detail = current && `expires ${relative(current.expirationTime, now)}${of}`;
   return {
     value: leafOf(key, detail),
-    children: secretNodes(key.metadata.namespace, secretName, pods),
+    children: secretNodes(key.metadata.namespace, secretName, pods, current === undefined),
   };
 }
 
@@ -150,6 +150,7 @@ function secretNodes(
   namespace: string | undefined,
   name: string | undefined,
   pods: Pods,
+  isWithoutKey: boolean,
 ): readonly Node<Leaf>[] {
   if (name === undefined) return [];
   const users = pods?.get(`${namespace}/${name}`) ?? [];
@@ -157,7 +158,8 @@ function secretNodes(
     value: { object: `pod/${pod}`, namespace },
     children: [],
   }));
-  return [{ value: { object: `secret/${name}`, namespace }, children }];
+  const detail = isWithoutKey ? "without a key yet" : undefined;
+  return [{ value: { object: `secret/${name}`, namespace, detail }, children }];
 }
 
 function leafOf(object: Named & Pick<AnyObject, "status">, detail?: string): Leaf {

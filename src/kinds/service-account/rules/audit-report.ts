@@ -16,8 +16,14 @@ export function auditConditions(
   audit: KeyAudit | undefined,
   isGone = false,
 ): readonly KindCondition[] {
-  if (isDeleting(snapshot)) return [];
   const type = "KeysManaged";
+  if (isDeleting(snapshot)) {
+    const message =
+      "The account's keys are not compared while the ServiceAccount is being deleted.";
+    return wasManaged(snapshot)
+      ? [{ type, status: "Unknown", reason: "KeysNotCompared", message }]
+      : [];
+  }
   if (snapshot.account === undefined) return [{ type }];
   if (isGone) {
     const message = "The console no longer has the account, and lists no keys of it.";

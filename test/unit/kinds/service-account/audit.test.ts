@@ -318,8 +318,13 @@ describe("the report", () => {
     expect(auditConditions(snapshot, auditKeys(snapshot, NOW))).toEqual([{ type: "KeysManaged" }]);
   });
 
-  test("a deletion leaves the condition as it is", () => {
+  test("a deletion leaves the condition as it is, unless it says that all is well", () => {
     expect(auditConditions(given({ changes: { object: deleted } }), undefined)).toEqual([]);
+    const managed = { type: "KeysManaged", status: "True" };
+    const object = { ...deleted, status: { conditions: [managed] } } as never;
+    expect(auditConditions(given({ changes: { object } }), undefined)).toMatchObject([
+      { status: "Unknown", reason: "KeysNotCompared" },
+    ]);
   });
 
   test("the condition says what to do", () => {
