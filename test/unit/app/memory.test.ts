@@ -22,10 +22,13 @@ function newSpaceOf(setUp: string): number {
   return Number(execFileSync(process.execPath, ["--input-type=module", "--eval", program]));
 }
 
+/** On a busy machine, the limit is set a collection later, and each collection can double the space. */
+const ROOM = 4;
+
 test("the space for new objects stops growing, on machines with much memory too", () => {
-  expect(newSpaceOf("limitYoungGeneration();")).toBeLessThan(2 * MAX_NEW_SPACE_BYTES);
+  expect(newSpaceOf("limitYoungGeneration();")).toBeLessThan(ROOM * MAX_NEW_SPACE_BYTES);
 });
 
 test("without it, the space grows further, so this tests something", () => {
-  expect(newSpaceOf("")).toBeGreaterThan(2 * MAX_NEW_SPACE_BYTES);
+  expect(newSpaceOf("")).toBeGreaterThan(ROOM * MAX_NEW_SPACE_BYTES);
 });
