@@ -4,13 +4,14 @@ import { isRevoking } from "../api/revoking.ts";
 import type { ServiceAccount } from "../api/service-account.ts";
 import { isUnanswered } from "../console/errors.ts";
 
-/**
- * Whether the console's last answer showed the object's own account, and no other object has claimed it since. An object
- * that imports an account has no other.
- */
-export function ownsAccount({ spec, status }: ServiceAccount): boolean {
-  const isOther = spec?.saId !== undefined && spec.saId !== status?.saId;
-  return status?.ownership === "Owned" && !isOther;
+/** Whether the object imports another account than its status names: the status was edited, or is from before. */
+export function importsOther({ spec, status }: ServiceAccount): boolean {
+  return spec?.saId !== undefined && spec.saId !== status?.saId;
+}
+
+/** Whether the console's last answer showed the object's own account, and no other object has claimed it since. */
+export function ownsAccount(object: ServiceAccount): boolean {
+  return object.status?.ownership === "Owned" && !importsOther(object);
 }
 
 /**

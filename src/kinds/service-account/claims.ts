@@ -1,5 +1,6 @@
 /** Objects that name an account, read from the caches. */
 
+import { importsOther } from "../../accounts/ownership.ts";
 import {
   type ConnectionSpec,
   clusterConnectionKind,
@@ -33,10 +34,9 @@ export function saIdIndex(object: ServiceAccount): readonly string[] {
   return object.spec?.saId === undefined ? [] : [object.spec.saId];
 }
 
-/** The account in the status; an object that imports an account has no other, whatever an edited status names. */
-function storedId({ spec, status }: ServiceAccount): string | undefined {
-  const isOther = spec?.saId !== undefined && spec.saId !== status?.saId;
-  return isOther ? undefined : status?.saId;
+/** The account in the status. If the object imports one, an edited status cannot give it another. */
+function storedId(object: ServiceAccount): string | undefined {
+  return importsOther(object) ? undefined : object.status?.saId;
 }
 
 /** The value of the index for objects that have the account. */

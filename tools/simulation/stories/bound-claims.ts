@@ -5,7 +5,7 @@ import { MINUTE } from "../../../src/util/time.ts";
 import { isTree, listAt, type Tree, treeAt } from "../../api-server/tree.ts";
 import { ACCOUNT, createBinding, DEPLOY, MEMBER, READ } from "../scenarios.ts";
 import { bindInConsole, grant, granting } from "./in-console.ts";
-import { type Story, type StoryWorld, unready } from "./story.ts";
+import { OF_MEDDLING, type Story, type StoryWorld, unready } from "./story.ts";
 
 /** What may hold for an account with the PolicyBindings `reader` and `second`. */
 interface BoundCircumstance {
@@ -91,16 +91,6 @@ export const boundCircumstances: readonly BoundCircumstance[] = [
 
 /** Two reads of an account, and the report of the second. */
 const NOTICED_MS = 12 * MINUTE;
-
-/** What does not hold where people take away what the operator needs to keep it. */
-const OF_MEDDLING = [
-  "readable message",
-  "S2 Ready is true",
-  "S2 no gap",
-  "S10 completeness",
-  "S11 S20 releases",
-  "pending removed",
-];
 
 export function boundStory(...situation: readonly BoundCircumstance[]): Story {
   const what = situation.map((each) => each.what).join(", then ");

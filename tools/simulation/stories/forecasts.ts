@@ -16,7 +16,7 @@ import { treeAt } from "../../api-server/tree.ts";
 import { OPERATOR_NAMESPACE } from "../places.ts";
 import { ACCOUNT, inNamespace } from "../scenarios.ts";
 import { grant, granting } from "./in-console.ts";
-import { type Story, type StoryWorld, story, unready } from "./story.ts";
+import { OF_MEDDLING, type Story, type StoryWorld, story, unready } from "./story.ts";
 
 /** What may hold for an ApiKey whose key is in use. */
 export interface Circumstance {
@@ -141,16 +141,6 @@ export const circumstances: readonly Circumstance[] = [
 
 /** Where Secrets are not watched, they are read every five minutes. */
 const NOTICED_MS = 7 * MINUTE;
-
-/** What does not hold where people take away what the operator needs to keep it. */
-const OF_MEDDLING = [
-  "readable message",
-  "S2 Ready is true",
-  "S2 no gap",
-  "S10 completeness",
-  "S11 S20 releases",
-  "pending removed",
-];
 
 export function forecastStory(...situation: readonly Circumstance[]): Story {
   const what = situation.map((each) => each.what).join(" and ");

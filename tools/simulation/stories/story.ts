@@ -52,6 +52,16 @@ export function unready(name: string, tell: Story["tell"], options: StoryOptions
   return story(name, tell, { ...options, endsReady: false });
 }
 
+/** What does not hold where people take away what the operator needs to keep it. */
+export const OF_MEDDLING = [
+  "readable message",
+  "S2 Ready is true",
+  "S2 no gap",
+  "S10 completeness",
+  "S11 S20 releases",
+  "pending removed",
+];
+
 /** Of one passage of time: more than twice those of the busiest day. */
 const MOST_EVENTS = 100_000;
 const RECOVERY_MS = 15 * MINUTE;

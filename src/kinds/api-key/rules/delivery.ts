@@ -116,13 +116,19 @@ export function obstacleToDelivery(
   );
 }
 
-/** Says where the pair waits for another Secret. */
-function targetIsImmutable({ keyId }: IssuedPair, snapshot: ApiKeySnapshot): Waiting | undefined {
-  const { self, spec } = snapshot;
+function targetIsImmutable(pair: IssuedPair, snapshot: ApiKeySnapshot): Waiting | undefined {
   const immutable = secretIsImmutable(snapshot);
-  if (immutable === undefined) return undefined;
-  const message = `Key ${keyId} is issued, and its pair waits in Secret ${pendingSecretName(secretNameOf(self.name, spec))}: ${immutable.message}`;
-  return { ...immutable, message };
+  return immutable && { ...immutable, message: describeStaged(pair, snapshot, immutable.message) };
+}
+
+/** Says where the pair waits, and why. */
+export function describeStaged(
+  { keyId }: IssuedPair,
+  { self, spec }: ApiKeySnapshot,
+  why: string,
+): string {
+  const name = pendingSecretName(secretNameOf(self.name, spec));
+  return `Key ${keyId} is issued, and its pair waits in Secret ${name}: ${why}`;
 }
 
 /** Why a staged pair is not delivered yet. */

@@ -1,12 +1,10 @@
 /** A key that is issued, and whose pair the API server does not store. Pure. */
 import type { Readiness } from "../../../api/conditions.ts";
 import { SECRET_REJECTED } from "../../../api/issuance.ts";
-import { pendingSecretName } from "../../../api/secret-names.ts";
 import { isRefusedWrite } from "../../../kube/errors.ts";
 import type { Failed } from "../../../reconciler/rules/outcome.ts";
 import { ended } from "../../../util/ended.ts";
-import { secretNameOf } from "../secret/owner.ts";
-import { isUnstaged, pairToDeliver } from "./delivery.ts";
+import { describeStaged, isUnstaged, pairToDeliver } from "./delivery.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 
 /** What no dry run has foreseen: the API server refuses a Secret that is to hold the pair of a new key. */
@@ -20,13 +18,12 @@ export function pairIsNotStored(
 }
 
 function describeUnstored(snapshot: ApiKeySnapshot, why: string): string | undefined {
-  const { held, self, spec } = snapshot;
+  const { held } = snapshot;
   if (held !== undefined && isUnstaged(snapshot))
     return `Key ${held.pair.keyId} is issued, and its pair is stored nowhere yet: ${why} The operator keeps the pair in its memory and tries again; if the process ends first, the key is listed as orphaned.`;
   const pair = pairToDeliver(snapshot);
-  const name = pendingSecretName(secretNameOf(self.name, spec));
   return (
     pair &&
-    `Key ${pair.keyId} is issued, and its pair waits in Secret ${name}: ${why} The operator keeps the pair there and tries again.`
+    `${describeStaged(pair, snapshot, why)} The operator keeps the pair there and tries again.`
   );
 }
