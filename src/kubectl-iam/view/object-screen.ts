@@ -7,6 +7,7 @@ import type { KindName, Kinds } from "../../api/kinds.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ResourceQuotaExport } from "../../api/resource-quota-export.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { ended } from "../../util/ended.ts";
 import type { Instant } from "../../util/time.ts";
 import {
   accountText,
@@ -76,10 +77,10 @@ export function renderObject(subject: Subject, screen: Screen): string {
 
 /** The advice without the message that it begins with, which the screen shows above. */
 function withoutMessages(advice: string, { status }: AnyObject): string {
-  const said = status?.conditions?.find(
-    ({ message }) => message !== "" && advice.startsWith(`${message} `),
-  );
-  return said === undefined ? advice : advice.slice(said.message.length + 1);
+  const said = status?.conditions
+    ?.map(({ message }) => `${ended(message)} `)
+    .find((message) => message !== " " && advice.startsWith(message));
+  return said === undefined ? advice : advice.slice(said.length);
 }
 
 function readyField(object: AnyObject): Field {
