@@ -76,7 +76,7 @@ const durationText = z.string().max(32);
 export const duration = matching(
   durationText,
   DURATION,
-  "must be a duration in hours, minutes and seconds, such as 720h, 1h30m or 15s, with numbers of at most five digits; days are not a unit",
+  "must be a duration in hours, minutes and seconds, such as 720h, 1h30m or 15s, up to 99999h; days are not a unit",
 );
 
 /** A duration within bounds; the message names the bounds. */

@@ -28,7 +28,7 @@ export function lastShown(
   return recordedPolicies({ policies }, ...states);
 }
 
-/** Whether there is no account yet: none is created, and none is to be imported. */
+/** Whether there is no account yet: none was created, and the spec names none to import. */
 export function isAbsent({ spec, status }: ServiceAccount): boolean {
   return spec?.saId === undefined && status?.saId === undefined;
 }

@@ -1,4 +1,4 @@
-/** What is left of an account that another ServiceAccount replaces, and that has no access any more. Pure. */
+/** What is left of an account that another ServiceAccount replaces, once it is gone or its access is revoked. Pure. */
 import { accountInUse } from "../../api/account-in-use.ts";
 import { annotations } from "../../api/meta.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
