@@ -107,7 +107,8 @@ export async function startOperator(options: StartOptions): Promise<OperatorProc
       until(
         () => `the operator to be ready\n${output().slice(-2_000)}`,
         async () => {
-          if (!living.has(child)) throw new Error(`the operator ended:\n${output().slice(-2_000)}`);
+          if (!living.has(child))
+            throw new Error(`the operator ended: ${lastLine(output())}\n${output().slice(-2_000)}`);
           return (await get("/readyz").catch(() => undefined))?.status === 200;
         },
         timeoutMs,
@@ -159,6 +160,11 @@ function run(
     });
   });
   return { child, exit, output: () => chunks.join("") };
+}
+
+/** What says in a list of failures, which has their first lines only, why it ended. */
+function lastLine(text: string): string {
+  return text.trimEnd().split("\n").at(-1) ?? "";
 }
 
 function toLines(text: string): readonly LogLine[] {
