@@ -1,6 +1,7 @@
 /** Whether consumers have a working pair, and what blocks any other work. Pure. */
 import type { ApiKeySpec } from "../../../api/api-key.ts";
 import type { Readiness } from "../../../api/conditions.ts";
+import { isHandledRotation } from "../../../api/handled-rotations.ts";
 import { annotations } from "../../../api/meta.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
@@ -45,7 +46,7 @@ export function readinessOf(
     (status.rotationPending || rotationIsRequested(snapshot) !== undefined);
   if (obstacle === undefined || outcome.kind === "Suspended") {
     const rotation = isAwaited && outcome.kind === "Suspended" ? ` ${ROTATION_SUSPENDED}` : "";
-    const message = `${held}${outlasting(current, spec)}${rotation}`;
+    const message = `${held}${outlasting(current, spec)}${rotation}${repeatedRequest(snapshot)}`;
     return { state: "Ready", reason: "KeyDelivered", message };
   }
   const rotation = isAwaited ? ` ${ROTATION_AWAITED}` : "";
@@ -109,6 +110,18 @@ function outlasting(
   return expirationTime - issueTime <= expiresInDays * DAY + HOUR
     ? ""
     : ` It was issued before spec.expiresInDays became ${expiresInDays}, which applies to the next key. To replace this key now, run kubectl iam rotate, or set the annotation ${annotations.rotateRequestedAt}.`;
+}
+
+/** Says why a value that was set once more, by a person or by GitOps, rotates nothing. */
+function repeatedRequest({ self, status }: ApiKeySnapshot): string {
+  const { rotateToken } = self;
+  const isRepeated =
+    rotateToken !== undefined &&
+    rotateToken !== status.lastHandledRotateAt &&
+    isHandledRotation(status, rotateToken);
+  return isRepeated
+    ? ` The value of the annotation ${annotations.rotateRequestedAt} was handled before: it requests no rotation.`
+    : "";
 }
 
 const ROTATION_SUSPENDED = "The requested rotation waits at least until spec.suspend is false.";

@@ -91,6 +91,21 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
     rest,
     `Ready KeyDelivered: ${HELD}`,
   ],
+  [
+    "a value of the annotation that was handled before another one",
+    delivered({
+      self: { ...asked.self, rotateToken: "a" },
+      status: { lastHandledRotateAt: "b", earlierRotateRequests: ["a"] },
+    }),
+    rest,
+    `Ready KeyDelivered: ${HELD} The value of the annotation iam-operator.io/rotate-requested-at was handled before: it requests no rotation.`,
+  ],
+  [
+    "the value of the annotation that was handled last",
+    delivered({ self: { ...asked.self, rotateToken: "b" }, status: { lastHandledRotateAt: "b" } }),
+    rest,
+    `Ready KeyDelivered: ${HELD}`,
+  ],
   ["nothing yet", snapshot(), rest, PENDING],
   ["nothing yet, and no way to it", snapshot(), blocked, "Reconciling BudgetExceeded: Tomorrow."],
   ["a successor must wait", delivered(), blocked, `Ready BudgetExceeded: ${HELD} Tomorrow.`],
