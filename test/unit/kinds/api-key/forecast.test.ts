@@ -78,6 +78,15 @@ const renewedIn = (schedule: string, life: Partial<CurrentKey> = {}) =>
     status: { current: current(1, life) },
   });
 
+/** Overdue since before those issues. */
+const overdue = delivered({
+  spec: keySpec({ maxIssuesPerDay: 2 }),
+  status: {
+    current: current(1, { issueTime: NOW - 80 * DAY, expirationTime: NOW + 10 * DAY }),
+    recentIssues: usedUp(HOUR).status.recentIssues,
+  },
+});
+
 const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
   ["a key at rest", delivered(), rest, "True Allowed"],
   ["no key yet", snapshot(), rest, "True Allowed"],
@@ -128,6 +137,13 @@ const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
     rest,
     "False ServiceAccountNotFound",
   ],
+  [
+    "a wait for something else",
+    delivered(),
+    { ...reconciling("Pending", "It is so."), condition: "Ready" },
+    "True Allowed",
+  ],
+  ["a daily limit at the time of a renewal that is overdue", overdue, rest, "True Allowed"],
   ["a suspended object", delivered(), { kind: "Suspended" }, "False Suspended"],
   ["an object that is only planned for", delivered({ isPlanned: true }), rest, "False PlanOnly"],
   [
@@ -267,6 +283,18 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
     delivered(requested),
     waits,
     "A rotation was requested by annotation. The next key waits: Consumers get no key.",
+  ],
+  [
+    "a requested rotation once, if the wait names it",
+    delivered(requested),
+    { ...waits, message: "A rotation was requested by annotation. Tomorrow." },
+    "A rotation was requested by annotation. Tomorrow.$",
+  ],
+  [
+    "no rotation of a first key",
+    snapshot({ ...requested, rehearsal: refused }),
+    rest,
+    "It is so.$",
   ],
   ["no need of a key", delivered({ rehearsal: refused }), rest, "It is so."],
   ["a first key", snapshot({ rehearsal: refused }), rest, "It is so."],

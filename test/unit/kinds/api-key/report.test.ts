@@ -4,6 +4,7 @@ import { contentHash } from "../../../../src/kinds/api-key/rules/content.ts";
 import { readinessOf } from "../../../../src/kinds/api-key/rules/readiness.ts";
 import { nextDueMs, report } from "../../../../src/kinds/api-key/rules/report.ts";
 import type { ApiKeySnapshot, ReadyAccount } from "../../../../src/kinds/api-key/rules/snapshot.ts";
+import type { SecretView } from "../../../../src/kinds/api-key/secret/view.ts";
 import { KubeError } from "../../../../src/kube/errors.ts";
 import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
@@ -13,6 +14,7 @@ import {
   at,
   current,
   delivered,
+  foreign,
   holding,
   keySpec,
   NOW,
@@ -48,6 +50,7 @@ const gone = { self: { ...owner, deletingSince: NOW, rotateToken: undefined } };
 
 const asked = { self: { ...owner, deletingSince: undefined, rotateToken: "now" } };
 const absent = { target: { kind: "Absent" } } as const;
+const withoutPair = { ...holding(pair(1)), pair: undefined } as SecretView;
 const unverified = { status: { current: current(1, { verificationTime: undefined }) } };
 const agedLater = {
   ...aged,
@@ -161,6 +164,24 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
     delivered(absent),
     suspended,
     `Stalled Suspended: ${GONE} ${PAUSED}`,
+  ],
+  [
+    "a key whose Secret was replaced",
+    delivered({ target: foreign() }),
+    down,
+    "Reconciling Unavailable: Secret ci was replaced by a Secret that is not this ApiKey's: it lacks the label iam-operator.io/api-key: ci. The console is down.",
+  ],
+  [
+    "a key whose Secret was edited",
+    delivered({ target: withoutPair }),
+    down,
+    "Reconciling Unavailable: Secret ci was edited, and what is left does not prove that it holds the key pair. The console is down.",
+  ],
+  [
+    "a key that has expired",
+    delivered({ status: { current: current(1, { expirationTime: NOW }) } }),
+    down,
+    "Reconciling Unavailable: Workloads find no valid key pair. Key sak_1 expired at 2026-01-10T00:00:00Z. The console is down.",
   ],
   ["a deleted key whose Secret is gone", delivered({ ...gone, ...absent }), down, DOWN],
   ["a key near its end", aged, rest, `Ready ExpiringSoon: ${AGED} It has not been renewed.`],
