@@ -1,9 +1,11 @@
 /** The single reconcile loop of all kinds: parse, observe, effects, report; also for deletions. */
+
 import { type OperatorEvent, toEvent } from "../api/events.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resource.ts";
 import type { Reconcile, Result, Run } from "../runtime/result.ts";
 import { agreedClock } from "../util/agreed-time.ts";
+import { isBeingDeleted } from "../util/object-meta.ts";
 import { readClock } from "./clock-reading.ts";
 import type { Context } from "./context.ts";
 import { hasFinalizer, removeFinalizer } from "./finalizers.ts";
@@ -151,7 +153,7 @@ async function reconcileObject<K extends KindTypes>(
   const isPlanned = await isPlannedOnly(kind, object, run);
   if (parsed.ok) return (isPlanned ? planKind : runKind)(kind, object, parsed.spec, run);
   kind.forget?.(keyOf(object));
-  return object.metadata.deletionTimestamp === undefined || isPlanned
+  return !isBeingDeleted(object) || isPlanned
     ? rejectSpec(kind, object, parsed.message, run)
     : release(kind, object, [nothingCleanedUp(parsed.message)], run);
 }
@@ -163,8 +165,7 @@ function nothingCleanedUp(message: string): OperatorEvent {
 
 /** Whether the object is being deleted and the operator has nothing left to do for it. */
 function isOver<K extends KindTypes>(kind: KindDefinition<K>, object: K["Object"]): boolean {
-  const isDeleting = object.metadata.deletionTimestamp !== undefined;
-  return isDeleting && !(kind.runOfDeletion !== undefined && hasFinalizer(object));
+  return isBeingDeleted(object) && !(kind.runOfDeletion !== undefined && hasFinalizer(object));
 }
 
 /** One run over an object whose spec is valid. */

@@ -1,9 +1,11 @@
 /** The end of a run: reports its outcome and returns to the queue when to reconcile again. */
+
 import { isReportedOn, type Readiness } from "../api/conditions.ts";
 import { annotations } from "../api/meta.ts";
 import { type Plan, type PlannedCall, toPlan } from "../api/plan.ts";
 import type { Result } from "../runtime/result.ts";
 import type { Log } from "../util/log.ts";
+import { isBeingDeleted } from "../util/object-meta.ts";
 import { RunTimedOut } from "../util/run-timed-out.ts";
 import { toError } from "../util/to-error.ts";
 import { readClock } from "./clock-reading.ts";
@@ -73,8 +75,7 @@ export async function reportFailure<K extends KindTypes>(
   const { requeueAfterMs, isUrgent } = made ?? {};
   if (requeueAfterMs !== undefined && errorPolicy(said).kind === "Terminal")
     return { requeueAfterMs };
-  const isDeleting = snapshot.object.metadata.deletionTimestamp !== undefined;
-  throw isUrgent || isDeleting ? new UrgentFailure(said) : said;
+  throw isUrgent || isBeingDeleted(snapshot.object) ? new UrgentFailure(said) : said;
 }
 
 /** The calls of a run that took too long are cancelled, and their errors do not say why. */
@@ -152,12 +153,11 @@ async function publishReport<K extends KindTypes>(
   if ("state" in made) run.setState(made.state);
   const objects =
     plan === undefined ? made.objects : made.objects.map((each) => ({ ...each, plan }));
-  const isDeleting = snapshot.object.metadata.deletionTimestamp !== undefined;
   try {
     await publish({ ...made, objects }, run);
   } catch (error) {
     // In a terminating namespace, the status write may fail; the finalizer must still be removed.
-    if (!isDeleting || outcome.kind === "Failed") throw error;
+    if (!isBeingDeleted(snapshot.object) || outcome.kind === "Failed") throw error;
     run.log.debug({ err: toError(error) }, "could not write the status");
   }
 }

@@ -1,4 +1,5 @@
-import type { KubeObject, ResourceType } from "../kube/resource.ts";
+import type { ResourceType } from "../kube/resource.ts";
+import { isBeingDeleted } from "../util/object-meta.ts";
 import type { ReadNow } from "./clock-reading.ts";
 import type { Effect, Effects, Ended } from "./effects.ts";
 import { finalizerEffect } from "./finalizer-effect.ts";
@@ -34,7 +35,7 @@ function runOf<K extends KindTypes>(
   snapshot: K["Snapshot"],
   readNow: ReadNow,
 ): Effects<K, Ended<K>> {
-  return isDeleting(snapshot.object) && kind.runOfDeletion !== undefined
+  return isBeingDeleted(snapshot.object) && kind.runOfDeletion !== undefined
     ? kind.runOfDeletion(snapshot, readNow)
     : kind.run(snapshot, readNow);
 }
@@ -64,16 +65,12 @@ function* keepObject<K extends KindTypes>(
   return { ...snapshot, object: written as K["Object"] };
 }
 
-function isDeleting({ metadata }: KubeObject): boolean {
-  return metadata.deletionTimestamp !== undefined;
-}
-
 /** The run of a suspended object ends before the first effect that is not allowed then. */
 function* untilSuspended<K extends KindTypes>(effects: Effects<K, Ended<K>>): Effects<K, Ended<K>> {
   let next = effects.next();
   while (!next.done && next.value.does.whileSuspended) next = effects.next(yield next.value);
   const { snapshot } = next.value;
-  return { snapshot, end: isDeleting(snapshot.object) ? SUSPENDED_DELETION : SUSPENDED };
+  return { snapshot, end: isBeingDeleted(snapshot.object) ? SUSPENDED_DELETION : SUSPENDED };
 }
 
 /** More effects than any run needs. */

@@ -21,3 +21,8 @@ export interface ObjectMeta {
   readonly finalizers?: readonly string[];
   readonly ownerReferences?: readonly OwnerReference[];
 }
+
+/** Whether a deletion of the object is under way: its finalizers keep it until they are removed. */
+export function isBeingDeleted({ metadata }: { readonly metadata: ObjectMeta }): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}

@@ -1,9 +1,11 @@
 /** The runs over a connection, from top to bottom. Pure: they yield their effects. */
+
 import { clientSettings } from "../../connections/client-settings.ts";
 import { type Ended, endRun } from "../../reconciler/effects.ts";
 import type { Settled, Waiting } from "../../reconciler/rules/outcome.ts";
 import { reconciling } from "../../reconciler/rules/waiting.ts";
 import { remainingMs } from "../../util/agreed-time.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import type { Instant } from "../../util/time.ts";
 import { truncateList } from "../../util/truncate-list.ts";
 import type { SessionEffects } from "./effects/session.ts";
@@ -85,8 +87,7 @@ function isPaused({ usable, refusal }: SessionState, now: Instant): boolean {
  * namespace is being deleted, the cleanup of other objects needs it.
  */
 function isKept({ object, session, namespaceTerminating }: ConnectionSnapshot): boolean {
-  const isDeleting = object.metadata.deletionTimestamp !== undefined;
-  return session === undefined || isDeleting || namespaceTerminating;
+  return session === undefined || isBeingDeleted(object) || namespaceTerminating;
 }
 
 function changeOf({

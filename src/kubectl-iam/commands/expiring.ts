@@ -1,6 +1,8 @@
 /** `expiring`: lists keys that expire soon, and whether the operator will rotate them. */
+
 import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, findCondition } from "../../api/conditions.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import { DAY, HOUR, type Instant, parseInstant } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
@@ -66,7 +68,7 @@ export function expiringKeys(
   apiKeys: readonly ApiKey[],
   within: number,
   now: Instant,
-  isLed = true,
+  isLed: boolean,
 ): readonly ExpiringKey[] {
   return apiKeys
     .flatMap((apiKey) => toExpiring(apiKey, now, isLed) ?? [])
@@ -95,8 +97,7 @@ function toExpiring(apiKey: ApiKey, now: Instant, isLed: boolean): ExpiringKey |
  * no obstacle unless the condition IssuanceAllowed reports it: it can be about something else.
  */
 function obstacleTo(apiKey: ApiKey, now: Instant): string | undefined {
-  if (apiKey.metadata.deletionTimestamp !== undefined)
-    return "The ApiKey is being deleted: no other key is issued.";
+  if (isBeingDeleted(apiKey)) return "The ApiKey is being deleted: no other key is issued.";
   const forecast = forecastOf(apiKey);
   if (isOverBeforeRenewal(forecast, apiKey, now)) return undefined;
   if (forecast?.status !== "True") return said(forecast) ?? NO_FORECAST;

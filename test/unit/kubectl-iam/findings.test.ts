@@ -65,7 +65,7 @@ test("keys that expire are renewed by themselves if the operator says so, unless
     key("new", { current: current("f", 8), renewalTime: inDays(1) }),
     key("young", {}),
   ];
-  const found = expiringKeys(keys, 14 * DAY, now);
+  const found = expiringKeys(keys, 14 * DAY, now, true);
   expect(found.map(({ apiKey, renewsByItself }) => [apiKey, renewsByItself])).toEqual([
     ["overdue", false],
     ["stopped", false],
@@ -81,7 +81,7 @@ test("keys that expire are renewed by themselves if the operator says so, unless
   ]);
   const deleted = key("deleted", { current: current("a", 1), ...yes });
   const metadata = { ...deleted.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
-  expect(expiringKeys([{ ...deleted, metadata }], DAY, now)).toMatchObject([
+  expect(expiringKeys([{ ...deleted, metadata }], DAY, now, true)).toMatchObject([
     { renewsByItself: false, detail: "The ApiKey is being deleted: no other key is issued." },
   ]);
 });
@@ -94,7 +94,12 @@ test.each([
 ])("a key is renewed by itself after a limit %s: %s", (_, reason, days, rotationPending, yes) => {
   const stop = { type: "IssuanceAllowed", status: "False", reason, observedGeneration: 1 };
   const status = { current: current("a", 10), rotationPending, conditions: [stop] };
-  const [row] = expiringKeys([key("k", { ...status, renewalTime: inDays(days) })], 14 * DAY, now);
+  const [row] = expiringKeys(
+    [key("k", { ...status, renewalTime: inDays(days) })],
+    14 * DAY,
+    now,
+    true,
+  );
   expect(row?.renewsByItself).toBe(yes);
 });
 
@@ -109,7 +114,7 @@ describe("a key that expires, and whose next key is allowed", () => {
   const shown = (ready: object, days: number, more: object = {}) => {
     const conditions = [ready, condition("IssuanceAllowed", "True", "Allowed")];
     const status = { current: current("a", 10), renewalTime: inDays(days), conditions, ...more };
-    const [row] = expiringKeys([key("k", status)], 14 * DAY, now);
+    const [row] = expiringKeys([key("k", status)], 14 * DAY, now, true);
     return [row?.renewsByItself, row?.detail];
   };
   const refused = condition("Ready", "True", "PermissionDenied");

@@ -3,6 +3,7 @@
 import type { IamServiceAccount } from "../../../console/model.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { reconciling, stalled } from "../../../reconciler/rules/waiting.ts";
+import { isBeingDeleted } from "../../../util/object-meta.ts";
 import { type Instant, MINUTE } from "../../../util/time.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
 import { fromConsole } from "./account.ts";
@@ -55,8 +56,7 @@ export function outcomeOf(
   const { attempt, listing, object } = snapshot;
   if (!listing.ok) return unlisted(snapshot, listing.code);
   // During deletion, an account that another object names is left to that object.
-  const isDeleting = object.metadata.deletionTimestamp !== undefined;
-  const isClaimed = (saId: string) => !isDeleting && isNamedByOther(saId, snapshot);
+  const isClaimed = (saId: string) => !isBeingDeleted(object) && isNamedByOther(saId, snapshot);
   const found = explainAttempt(listing.accounts, desiredAccount(snapshot), attempt, isClaimed);
   switch (found.kind) {
     case "Found":

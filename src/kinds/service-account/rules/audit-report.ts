@@ -3,6 +3,7 @@
 import { isTrue } from "../../../api/conditions.ts";
 import { toEvent } from "../../../api/events.ts";
 import type { EventOf, KindCondition } from "../../../reconciler/rules/report.ts";
+import { isBeingDeleted } from "../../../util/object-meta.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
 import type { KeyAudit } from "./audit.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
@@ -17,7 +18,7 @@ export function auditConditions(
   isGone = false,
 ): readonly KindCondition[] {
   const type = "KeysManaged";
-  if (isDeleting(snapshot)) {
+  if (isBeingDeleted(snapshot.object)) {
     const message =
       "The account's keys are not compared while the ServiceAccount is being deleted.";
     return wasManaged(snapshot)
@@ -78,8 +79,4 @@ export function auditEvents(
 /** A key that a rotation has just issued does not make the condition Unknown again. */
 function wasManaged({ object }: AccountSnapshot): boolean {
   return isTrue(object.status?.conditions, "KeysManaged");
-}
-
-function isDeleting({ object }: AccountSnapshot): boolean {
-  return object.metadata.deletionTimestamp !== undefined;
 }

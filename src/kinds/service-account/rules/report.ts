@@ -12,6 +12,7 @@ import type { Outcome, Waiting } from "../../../reconciler/rules/outcome.ts";
 import type { ObjectReport, Report } from "../../../reconciler/rules/report.ts";
 import { serviceAccountType } from "../../../resources/resource-types.ts";
 import { type AgreedTime, correctedTime } from "../../../util/agreed-time.ts";
+import { isBeingDeleted } from "../../../util/object-meta.ts";
 import { type Instant, SECOND } from "../../../util/time.ts";
 import { accessConditions } from "./access.ts";
 import { auditKeys } from "./audit.ts";
@@ -41,7 +42,7 @@ export function report(
   before: AccountState = {},
 ): Report<AccountState> {
   const readiness = readinessAfter(snapshot, outcome);
-  const audit = isDeleting(snapshot) ? undefined : auditKeys(snapshot, at.now);
+  const audit = isBeingDeleted(snapshot.object) ? undefined : auditKeys(snapshot, at.now);
   const { explained, evidence, afterMs } = explainAttempts(snapshot, at.now);
   const state = {
     ...stateAfter(snapshot, outcome, readiness, at, before),
@@ -58,7 +59,7 @@ export function report(
     // A suspended object reports problems of its account too.
     suspended: outcome.kind === "Suspended" && readiness.state === "Ready",
     isCleanupBlocked:
-      outcome.kind === "Failed" || !isDeleting(snapshot)
+      outcome.kind === "Failed" || !isBeingDeleted(snapshot.object)
         ? undefined
         : snapshot.isCleanupBlocked === true || snapshot.usersAreBlocked,
     handledRequest: isOpen(outcome) ? undefined : snapshot.request,
@@ -151,7 +152,7 @@ function lastAttemptId({ status }: ServiceAccount): string | undefined {
 
 /** If the object is being deleted, earlier findings stay. */
 function storedAudit(snapshot: AccountSnapshot): Omit<KeyFindings, "explainedAttempts"> {
-  return accountStatusCodec.decode(isDeleting(snapshot) ? snapshot.object.status : {});
+  return accountStatusCodec.decode(isBeingDeleted(snapshot.object) ? snapshot.object.status : {});
 }
 
 /**
@@ -177,7 +178,7 @@ function keyListTime(
 function readinessAfter(snapshot: AccountSnapshot, outcome: Outcome): Readiness | Waiting {
   if (outcome.kind === "Failed") return findingOn(snapshot.object) ?? outcome.readiness;
   // Also for a suspended object.
-  if (isDeleting(snapshot) && snapshot.users.length > 0) return inUse(snapshot);
+  if (isBeingDeleted(snapshot.object) && snapshot.users.length > 0) return inUse(snapshot);
   return outcome.kind === "Waiting" ? outcome : readinessOf(snapshot);
 }
 
@@ -223,7 +224,7 @@ function requeueAfterMs(
   { now }: ClockReading,
 ): number | undefined {
   if ("afterMs" in readiness) return readiness.afterMs;
-  if (isDeleting(snapshot) || state.lastRead === undefined) return undefined;
+  if (isBeingDeleted(snapshot.object) || state.lastRead === undefined) return undefined;
   const after = { ...snapshot, state };
   const lookTime = nextReadTime(after, now);
   const nextTime = Math.min(lookTime, nextListTime(after, now) ?? lookTime);
@@ -253,8 +254,4 @@ function noteOn(became: AccountOrigin, { saId, tpn }: KnownAccount): string {
     case "Recovered":
       return `Found ${account}, which an earlier attempt had created.`;
   }
-}
-
-function isDeleting({ object }: AccountSnapshot): boolean {
-  return object.metadata.deletionTimestamp !== undefined;
 }
