@@ -32,6 +32,7 @@ async function candidatesFor(
   io: Io,
 ): Promise<readonly Candidate[]> {
   const ordered = withCommandFirst(before);
+  if (ordered[0] === "help") return subcommands(withoutOptions(before).slice(1));
   const spec = commandOf(ordered);
   if (spec === undefined) return subcommands(withoutOptions(before));
   const option = spec.options.find(
@@ -69,7 +70,7 @@ function subcommands(before: readonly string[]): readonly Candidate[] {
       ] as const;
     }),
   );
-  return [...texts].map(([text, help]) => ({ text, help }));
+  return [...texts].filter(([text]) => text !== "").map(([text, help]) => ({ text, help }));
 }
 
 function takesValue(name: OptionName): boolean {

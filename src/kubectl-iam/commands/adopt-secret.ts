@@ -31,6 +31,10 @@ export async function run(invocation: Invocation): Promise<void> {
     throw new Failure(
       `secret/${secretName} belongs to ${owner.kind} ${owner.name}, which would write it again.`,
     );
+  if (owner !== undefined && secret.metadata.labels?.[labels.apiKey] === apiKeyLabel(name)) {
+    io.print(`secret/${secretName} belongs to iamkey/${name} already.`);
+    return;
+  }
   requireAdoptable(apiKey, secret);
   await requireFirstClaim(cluster, apiKey, secretName);
   const entries = Object.keys(secret.data ?? {}).join(", ") || "no entries";

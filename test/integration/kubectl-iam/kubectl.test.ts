@@ -363,14 +363,13 @@ describe("acting", () => {
       await output("reconcile iamkey/ci-bot-key --dry-run"),
       await output("suspend iamkey/ci-bot-key --dry-run"),
       await output("revoke-access ci-bot --dry-run"),
-      await output("adopt-secret ci-bot-key --dry-run"),
     ].flatMap((text) => text.trimEnd().split("\n"));
     const after = await world.get("ApiKey", "ci-bot-key");
     expect(after.metadata.generation).toBe(before.metadata.generation);
     expect(after.metadata.annotations).toEqual(before.metadata.annotations);
     for (const line of lines)
       expect(await plugin.shell(`${line} --dry-run=server`), line).toMatchObject({ code: 0 });
-    expect(lines).toHaveLength(6);
+    expect(lines).toHaveLength(4);
   });
 
   test("rotate exits when the Secret holds another key", async () => {
@@ -496,8 +495,15 @@ describe("acting", () => {
       expect(refused).toMatchObject({ code: 3, notes: expect.stringContaining(why) });
       await world.delete("ApiKey", name);
     }
+    const planned = (await output("adopt-secret old-key --dry-run")).trimEnd().split("\n");
+    for (const line of planned)
+      expect(await plugin.shell(`${line} --dry-run=server`), line).toMatchObject({ code: 0 });
+    expect(planned).toHaveLength(2);
     await output("adopt-secret old-key --yes");
     await world.ready("ApiKey", "old-key");
+    expect(await output("adopt-secret old-key")).toBe(
+      "secret/old-key belongs to iamkey/old-key already.\n",
+    );
     expect(await world.holdsLivePair("old-key")).toBe(true);
   });
 });
@@ -662,6 +668,8 @@ describe("completion", () => {
     expect(await complete("status iamk")).toContain("iamkey/ci-bot-key");
     expect(await complete("rotate ci")).toContain("ci-bot-key");
     expect(await complete("status -n kube-s")).toContain("kube-system");
+    expect(await complete("help ro")).toEqual([expect.stringMatching(/^rotate\t/), ":4", ""]);
+    expect(await complete('help rotate ""')).toEqual([":4", ""]);
   });
 
   test("bash takes its script", async () => {
