@@ -1,5 +1,5 @@
 /** Why the operator does not make progress with an object, as the objects themselves report it. Pure. */
-import { findCondition } from "../../api/conditions.ts";
+import { type Condition, findCondition } from "../../api/conditions.ts";
 import { isConnectionKind } from "../../api/fields.ts";
 import { isPause } from "../../api/issuance.ts";
 import { annotations } from "../../api/meta.ts";
@@ -116,13 +116,17 @@ export interface Report {
 export function reportOf(object: AnyObject): Report | undefined {
   const readiness = readinessOf(object);
   if (readiness.ready !== "True") return { object, ...readiness };
-  const { conditions } = object.status ?? {};
-  const other = DELAYING.map((type) => findCondition(conditions, type)).find(
-    (condition) => condition?.status === "False",
-  );
+  const other = blockBesideReady(object);
   if (other !== undefined) return { object, ...readiness, ...other };
   // The object is ready, but something prevents progress, such as a console that is down.
   return isSettled(readiness.reason) ? undefined : { object, ...readiness };
+}
+
+/** What prevents progress although the object can be used, unless its condition Ready says so. */
+export function blockBesideReady({ status }: Pick<AnyObject, "status">): Condition | undefined {
+  return DELAYING.map((type) => findCondition(status?.conditions, type)).find(
+    (condition) => condition?.status === "False",
+  );
 }
 
 /** Whether a ready object with this reason reports that everything is done. */

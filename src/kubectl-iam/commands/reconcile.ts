@@ -2,13 +2,14 @@
 import { annotations } from "../../api/meta.ts";
 import { toMicroTime } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
-import type { ExitCode } from "../cli/errors.ts";
+import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { reportedCauseOfDelay } from "../cluster/chain.ts";
 import { changeOf } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
-import { type AnyObject, namespacedKindNames } from "../cluster/kinds.ts";
+import { type AnyObject, nameOf, namespacedKindNames } from "../cluster/kinds.ts";
 import { parseNames, selectObjects } from "../cluster/resolve.ts";
 import { changeAndWait, type Missing } from "../cluster/wait.ts";
+import { blockBesideReady } from "../cluster/why-delayed.ts";
 import { printReadiness } from "../view/readiness.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -22,7 +23,13 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return await changeAndWait(invocation, cluster, changes, {
     findMissing: (now) =>
       now.status?.lastHandledReconcileAt === token ? undefined : delayOf(cluster, now),
-    done: (object) => printReadiness(io, object),
+    done: (object) => {
+      const code = printReadiness(io, object);
+      const block = code === exitCode.ok ? blockBesideReady(object) : undefined;
+      if (block !== undefined)
+        io.print(`${nameOf(object)} ${block.type}=False ${block.reason}: ${block.message}`);
+      return code;
+    },
   });
 }
 

@@ -1,5 +1,6 @@
 /** The result of a check, and its rendering. */
-import { type AnyObject, type Named, nameOf } from "../cluster/kinds.ts";
+import { type AnyObject, nameOf } from "../cluster/kinds.ts";
+import { reportOf } from "../cluster/why-delayed.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { clean, type Screen, type Style, wrap } from "../view/screen.ts";
 
@@ -36,13 +37,14 @@ export const warning = (check: string, found: string, remedy?: string): Finding 
   verdict: "warning",
 });
 
-/** Whether the object is ready. Pure. */
-export function judgeReadiness(object: Named & Pick<AnyObject, "status">): Finding {
-  const { ready, reason, message } = readinessOf(object);
+/** Whether the object is ready, and nothing prevents progress. Pure. */
+export function judgeReadiness(object: AnyObject): Finding {
   const check = nameOf(object);
-  return ready === "True"
-    ? ok(check, reason)
-    : failed(check, `${reason}: ${message}`, `kubectl iam explain ${reason}`);
+  const report = reportOf(object);
+  if (report === undefined) return ok(check, readinessOf(object).reason);
+  const { ready, reason, message } = report;
+  const judge = ready === "True" ? warning : failed;
+  return judge(check, `${reason}: ${message}`, `kubectl iam explain ${reason}`);
 }
 
 const styles: Readonly<Record<Finding["verdict"], Style>> = {

@@ -1,6 +1,7 @@
 /** `diff` of an ApiKey whose Secret the API server refuses or changes: the operator does not repeat the write. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { labelSecrets, requireOfSecrets } from "../../real-world/cluster-policy.ts";
+import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
 import { type Differ, differ, object } from "./support/diff.ts";
 import { openScene, type Scene } from "./support/scene.ts";
 
@@ -12,6 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
+const iam = (args: string) =>
+  runInProcess([...args.split(" "), "--kubeconfig", scene.plugin.kubeconfig]);
 const ref = { serviceAccountRef: { name: "ci-bot" } };
 
 /**
@@ -56,6 +59,13 @@ test("a key whose Secret is refused is not forecast before its spec changes", as
   await files.apply([{ ...given, metadata: { name: "worn" } }]);
   await scene.world.condition("ApiKey", "worn", "IssuanceAllowed", "False", "SecretRejected");
   expect((await files.diff([accepted])).notes).not.toContain("SecretRejected");
+  const requested = await iam("reconcile worn");
+  expect(requested).toMatchObject({
+    code: 0,
+    output: expect.stringContaining("iamkey/worn IssuanceAllowed=False SecretRejected: "),
+  });
+  const judged = await iam("doctor worn");
+  expect(judged.output).toMatch(/^warning +iamkey\/worn +SecretRejected: /m);
   await end();
 });
 

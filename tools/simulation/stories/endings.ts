@@ -391,7 +391,7 @@ export const endingStories: readonly Story[] = [
     world.expect(
       "what is left",
       world.events(ACCOUNT).find((each) => each.startsWith("Retained")),
-      `Retained: Left service account ${saId} (${tpn}; whether it has keys is unknown) as it is.`,
+      `Retained: Left service account ${saId} (${tpn}; the console has listed no keys of it) as it is.`,
     );
   }),
   unready("a deletion looks into an open attempt first", async (world) => {

@@ -216,5 +216,5 @@ export function accountSummary(snapshot: WithAccount): string {
 function keysText(listed: readonly string[] | undefined, isShown: boolean): string {
   if (listed === undefined) return "its keys could not be listed";
   if (listed.length > 0) return `keys when last listed: ${truncateList(listed, 10)}`;
-  return isShown ? "no keys when last listed" : "whether it has keys is unknown";
+  return isShown ? "no keys when last listed" : "the console has listed no keys of it";
 }

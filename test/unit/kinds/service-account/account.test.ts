@@ -74,7 +74,7 @@ describe("the list of keys", () => {
 test.each([
   { keys: ["sak_1", "sak_2"], keyCount: undefined, text: "keys when last listed: sak_1, sak_2" },
   { keys: [], keyCount: 1, text: "no keys when last listed" },
-  { keys: [], keyCount: undefined, text: "whether it has keys is unknown" },
+  { keys: [], keyCount: undefined, text: "the console has listed no keys of it" },
   { keys: undefined, keyCount: undefined, text: "its keys could not be listed" },
 ])("the last words about an account say: $text", ({ keys, keyCount, text }) => {
   const world = snapshotOf({
