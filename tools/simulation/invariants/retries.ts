@@ -31,8 +31,8 @@ function watchMs({ faults }: SimWorld): number {
   return usual + Math.max(0, ...late);
 }
 
-/** A run that began before it heard of the change may make a call so much later. */
-const RUN_MS = 100;
+/** A run that began before it heard of the change makes its last call at most so much later, after calls to the console. */
+const RUN_MS = 250;
 
 /**
  * [L9] The same call does not come back before `Retry-After` is over, unless somebody changes something in the namespace
