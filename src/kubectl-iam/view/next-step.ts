@@ -1,7 +1,7 @@
 /** The one thing to do next about an object. Pure. */
 
 import type { ApiKey } from "../../api/api-key.ts";
-import { type Condition, isTrue } from "../../api/conditions.ts";
+import { type Condition, findCondition, isTrue } from "../../api/conditions.ts";
 import { OUTSIDE_WINDOWS } from "../../api/issuance.ts";
 import { withoutMarkup } from "../../api/reasons/reason.ts";
 import { findReason } from "../../api/reasons/sections.ts";
@@ -109,12 +109,14 @@ function resume(object: AnyObject): string {
   return `Suspended: ${commandAbout("resume", object)} resumes it.${then}`;
 }
 
-/** A False condition other than Ready. */
+/** A False condition other than Ready. The restart of Pods says more than that there are Pods to restart. */
 function firstProblem({ status }: AnyObject): Condition | undefined {
   const quiet = ["Ready", "Reconciling", "Stalled"];
-  return status?.conditions?.find(
-    ({ type, status }) => status === "False" && !quiet.includes(type),
+  const problems = status?.conditions?.filter(
+    (condition) => condition.status === "False" && !quiet.includes(condition.type),
   );
+  const isStale = problems?.[0]?.type === "ConsumersCurrent";
+  return (isStale ? findCondition(problems, "RolledOut") : undefined) ?? problems?.[0];
 }
 
 function adviceOn(
@@ -177,8 +179,8 @@ function helpFor(object: AnyObject, reason: string, world: World): string {
 }
 
 function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {
-  const { metadata, status, spec } = key;
-  const { orphaned = [], consumers, renewalTime, current } = status ?? {};
+  const { metadata, status } = key;
+  const { orphaned = [], renewalTime, current } = status ?? {};
   if (orphaned.length > 0)
     return needed(
       `Revoke the orphaned keys in the console: kubectl iam orphans -n ${metadata.namespace}.`,
@@ -189,12 +191,6 @@ function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {
     const why = delay?.text ?? progressOf(key);
     return needed(`The rotation requested${rotation.text} is not done: ${why}`);
   }
-  if ((consumers?.stale ?? 0) > 0)
-    return needed(
-      spec.rollout === undefined
-        ? "Restart the Pods that use an older key, or name their workloads in spec.rollout."
-        : "Wait: the workloads of spec.rollout are being restarted.",
-    );
   if (current === undefined) return { isNeeded: false, text: "Wait for the first key." };
   const forecast = forecastOf(key);
   if (forecast === undefined) return { isNeeded: false, text: NO_FORECAST };

@@ -441,6 +441,12 @@ describe("the next step", () => {
     message: "",
   });
 
+  const stale = {
+    type: "ConsumersCurrent",
+    status: "False",
+    reason: "ConsumersStale",
+    message: "One of them.",
+  };
   const stalled = (reason: string) => ({ type: "Stalled", status: "True", reason, message: "" });
 
   test.each([
@@ -529,10 +535,17 @@ describe("the next step", () => {
     ],
     [
       "Pods behind",
-      object([], {
-        status: { conditions: [ready("True", "KeyDelivered")], consumers: { pods: 2, stale: 1 } },
-      }),
-      /Restart the Pods/,
+      object([ready("True", "KeyDelivered"), stale]),
+      /^One of them\. Restart the Pods that the message names/,
+    ],
+    [
+      "Pods behind whose restart is under way",
+      object([
+        ready("True", "KeyDelivered"),
+        stale,
+        { ...stale, type: "RolledOut", reason: "RestartUnderWay" },
+      ]),
+      /^Wait until its Pods are replaced/,
     ],
   ])("of an object with %s", (_, subject, says) => {
     expect(nextStep(subject, empty, now)).toMatchObject({ isNeeded: true });
