@@ -24,7 +24,7 @@ export function remnantsOf(world: World, home: string, now: Instant): readonly R
   return [
     ...objectsOf(world).flatMap((object) => waitingObject(object, world)),
     ...world.serviceAccounts.flatMap((account) => [
-      accountRemnant(account, world),
+      ...accountRemnant(account, world),
       ...orphanedRemnants(account),
       ...keyRemnants(account, world, now),
     ]),
@@ -64,8 +64,12 @@ function isKept({ spec }: PolicyBinding): boolean {
   return spec.suspend || spec.deletionPolicy === "Retain";
 }
 
-function accountRemnant(account: ServiceAccount, world: World): Remnant {
+/** None of an account that another object has imported: that object's row is about it. */
+function accountRemnant(account: ServiceAccount, world: World): readonly Remnant[] {
   const { metadata, spec, status } = account;
+  const isOthers = (saId: string) => world.serviceAccounts.some((one) => one.status?.saId === saId);
+  const named = status?.saId === undefined ? spec.saId : undefined;
+  if (named !== undefined && isOthers(named)) return [];
   const policy = deletionPolicyOf(account);
   const exists = status?.saId !== undefined && !isGone(account);
   const connection = connectionOf(account, world);
@@ -77,17 +81,19 @@ function accountRemnant(account: ServiceAccount, world: World): Remnant {
       ? "the connection's deleteServiceAccount call deletes it, with its keys"
       : `the deletion of ${nameOf(account)} waits: the connection names no deleteServiceAccount call; set another deletionPolicy`,
   } as const;
-  return {
-    kind: "Account",
-    namespace: metadata.namespace,
-    what: `account ${status?.saId ?? spec?.saId ?? "(not created)"} of ${nameOf(account)}`,
-    stays: exists && !(policy === "Delete" && canDelete),
-    detail: exists
-      ? `${details[policy]}${waitForConnection(connection)}`
-      : isGone(account) || spec?.saId === undefined
-        ? "the account does not exist in the console"
-        : "it is not imported, so nothing is done to it",
-  };
+  const isLeft = !exists && !isGone(account) && named !== undefined;
+  const absent = isLeft
+    ? "it is not imported, so nothing is done to it"
+    : "the account does not exist in the console";
+  return [
+    {
+      kind: "Account",
+      namespace: metadata.namespace,
+      what: `account ${status?.saId ?? spec.saId ?? "(not created)"} of ${nameOf(account)}`,
+      stays: isLeft || (exists && !(policy === "Delete" && canDelete)),
+      detail: exists ? `${details[policy]}${waitForConnection(connection)}` : absent,
+    },
+  ];
 }
 
 function waitForConnection(connection: Connection | undefined): string {

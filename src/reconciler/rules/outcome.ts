@@ -61,6 +61,14 @@ export type Outcome = Waiting | Settled | Suspended | Failed;
 /** Why a run ends. */
 export type End = Exclude<Outcome, Failed> | Released;
 
+/**
+ * Whether a request to reconcile has no answer yet: the run failed in a way that the operator retries. A failure that
+ * only a person ends is an answer.
+ */
+export function leavesRequestOpen(outcome: Outcome): boolean {
+  return outcome.kind === "Failed" && outcome.readiness.state !== "Stalled";
+}
+
 const OUTCOMES: ReadonlySet<string> = new Set(["Waiting", "Settled", "Suspended"]);
 
 export function isOutcome(step: { readonly kind: string }): step is Exclude<Outcome, Failed> {

@@ -363,6 +363,32 @@ test.each([
   expect(found.find(({ kind }) => kind === "Account")?.detail).toContain(words);
 });
 
+test("an account that is not imported stays, and another object's account has one row", () => {
+  const account = (name: string, saId: string, status = {}) => ({
+    kind: "ServiceAccount",
+    metadata: { name, namespace: "n" },
+    spec: { saId, connectionRef: {} },
+    status,
+  });
+  const serviceAccounts = [
+    account("refused", "sa-1"),
+    account("second", "sa-2"),
+    account("owner", "sa-2", { saId: "sa-2", origin: "Imported" }),
+  ];
+  const others = { clusterConnections: [], connections: [], apiKeys: [], quotaExports: [] };
+  const world = { ...others, policyBindings: [], serviceAccounts };
+  const found = remnantsOf(world as unknown as World, "home", now);
+  const rows = found.filter(({ kind }) => kind === "Account");
+  expect(rows).toMatchObject([
+    {
+      what: "account sa-1 of iamsa/refused",
+      stays: true,
+      detail: expect.stringContaining("not imported"),
+    },
+    { what: "account sa-2 of iamsa/owner", stays: true },
+  ]);
+});
+
 test("of an account that the console no longer has, neither account, keys nor policies stay", () => {
   const account = {
     kind: "ServiceAccount",

@@ -6,7 +6,7 @@ import {
   policyBindingType,
   serviceAccountType,
 } from "../../../src/resources/resource-types.ts";
-import { MINUTE, SECOND } from "../../../src/util/time.ts";
+import { HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { treeAt } from "../../api-server/tree.ts";
 import { DEFAULT_CREDENTIALS } from "../../iam-server/seed.ts";
 import { ACCOUNT, createBinding, DEPLOY, inNamespace, MEMBER, READ } from "../scenarios.ts";
@@ -211,6 +211,19 @@ export const consoleStories: readonly Story[] = [
     }
     const after = calls.map((call) => world.calls(call));
     world.expect("nothing is made twice", after, before);
+  }),
+  story("a request is answered by a refusal that only a person ends", async (world) => {
+    await world.begin();
+    await world.pass(MINUTE);
+    world.fault("getServiceAccount", { kind: "Refuse", status: 403 }, 10_000);
+    reconcile(world, ACCOUNT);
+    await world.pass(10 * SECOND);
+    const status = treeAt(world.sim.get(serviceAccountType, ACCOUNT) ?? {}, "status");
+    world.expect("it answers", status.lastHandledReconcileAt, "now");
+    const ready = world.condition(serviceAccountType, ACCOUNT);
+    world.expect("the refusal is told", ready?.reason, "PermissionDenied");
+    world.cease();
+    await world.pass(HOUR);
   }),
   story("a token that has expired is renewed once, and nothing fails", async (world) => {
     await world.begin();

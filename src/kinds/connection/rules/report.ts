@@ -5,7 +5,7 @@ import type { ConnectionStatus } from "../../../api/connection.ts";
 import { type OperatorEvent, toEvent } from "../../../api/events.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
-import type { Outcome } from "../../../reconciler/rules/outcome.ts";
+import { leavesRequestOpen, type Outcome } from "../../../reconciler/rules/outcome.ts";
 import type { ObjectReport, Report } from "../../../reconciler/rules/report.ts";
 import { jittered } from "../../../util/jitter.ts";
 import { HOUR, type Instant, MINUTE, parseInstant, SECOND, toIso8601 } from "../../../util/time.ts";
@@ -40,7 +40,7 @@ export function report(
         status,
         readiness,
         conditions: isKnown ? [{ type: "Authenticated", ...authenticated }] : [],
-        handledRequest: outcome.kind === "Failed" ? undefined : request,
+        handledRequest: leavesRequestOpen(outcome) ? undefined : request,
       },
     ],
     events: clockEvents(object.status, status).map((event) => ({ object, event })),

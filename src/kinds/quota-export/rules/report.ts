@@ -4,7 +4,7 @@ import type { ResourceQuotaExportStatus } from "../../../api/resource-quota-expo
 import type { Quota } from "../../../console/model.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
-import type { Outcome } from "../../../reconciler/rules/outcome.ts";
+import { leavesRequestOpen, type Outcome } from "../../../reconciler/rules/outcome.ts";
 import { ownFields, type Report } from "../../../reconciler/rules/report.ts";
 import { resourceQuotaExportType } from "../../../resources/resource-types.ts";
 import { toIso8601 } from "../../../util/time.ts";
@@ -40,8 +40,8 @@ export function report(
 }
 
 /** Whether a request has its answer although nothing was listed: what is to change first. */
-function isHeldUp({ kind }: Outcome): boolean {
-  return kind === "Waiting" || kind === "Suspended";
+function isHeldUp(outcome: Outcome): boolean {
+  return outcome.kind !== "Settled" && !leavesRequestOpen(outcome);
 }
 
 function readinessOf(

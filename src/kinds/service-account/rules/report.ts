@@ -8,7 +8,11 @@ import { toEvent } from "../../../api/events.ts";
 import { isRevoking } from "../../../api/revoking.ts";
 import type { ServiceAccount } from "../../../api/service-account.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
-import type { Outcome, Waiting } from "../../../reconciler/rules/outcome.ts";
+import {
+  leavesRequestOpen,
+  type Outcome,
+  type Waiting,
+} from "../../../reconciler/rules/outcome.ts";
 import type { ObjectReport, Report } from "../../../reconciler/rules/report.ts";
 import { serviceAccountType } from "../../../resources/resource-types.ts";
 import { type AgreedTime, correctedTime } from "../../../util/agreed-time.ts";
@@ -143,7 +147,7 @@ function keyCountOf(snapshot: AccountSnapshot): number | undefined {
 
 /** Whether a user's request stays open: the run has failed, or is about to create the account. */
 function isOpen(outcome: Outcome): boolean {
-  return outcome.kind === "Failed" || (outcome.kind === "Waiting" && outcome.reason === CREATING);
+  return leavesRequestOpen(outcome) || (outcome.kind === "Waiting" && outcome.reason === CREATING);
 }
 
 function lastAttemptId({ status }: ServiceAccount): string | undefined {

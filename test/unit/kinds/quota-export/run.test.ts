@@ -147,6 +147,7 @@ const settled = { kind: "Settled" };
 const suspended = { kind: "Suspended" };
 const held = { kind: "Waiting", state: "Reconciling", reason: "Denied", message: "no" };
 const failed = { kind: "Failed", error: new Error("no"), readiness: refusal };
+const retried = { ...failed, readiness: { ...refusal, state: "Reconciling" } };
 
 function reportOf(listing: object | undefined, outcome: object, status: object = {}) {
   const object = { metadata: { uid: "uid", generation: 1 }, status };
@@ -159,7 +160,8 @@ test.each<[string, object | undefined, object, string | undefined]>([
   ["a whole listing handles it", { quotas: [] }, settled, "now"],
   ["an export that waits handles it too", undefined, held, "now"],
   ["so does one that is suspended", undefined, suspended, "now"],
-  ["a run that fails does not", undefined, failed, undefined],
+  ["so does a failure that only a person ends", undefined, failed, "now"],
+  ["a failure that is retried does not", undefined, retried, undefined],
 ])("a request: %s", (_, listing, outcome, handled) => {
   expect(reportOf(listing, outcome)?.handledRequest).toBe(handled);
 });
