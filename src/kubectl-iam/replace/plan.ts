@@ -196,7 +196,7 @@ export function notRead(account: ServiceAccount, why: string): UsageError {
 function notLeftOut(kept: readonly PolicyBinding[]): UsageError {
   const names = kept.map(nameOf).join(" ");
   return new UsageError(
-    `the successor's ${names} binds what --without-foreign leaves out: first run kubectl delete ${names} -n ${kept[0]?.metadata.namespace}`,
+    `the successor's ${names} declares what --without-foreign leaves out: first run kubectl delete ${names} -n ${kept[0]?.metadata.namespace}`,
   );
 }
 
