@@ -1,5 +1,4 @@
 /** The single reconcile loop of all kinds: parse, observe, effects, report; also for deletions. */
-
 import { type OperatorEvent, toEvent } from "../api/events.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "../kube/resource.ts";

@@ -1,5 +1,4 @@
 /** The end of a run: reports its outcome and returns to the queue when to reconcile again. */
-
 import { isReportedOn, type Readiness } from "../api/conditions.ts";
 import { annotations } from "../api/meta.ts";
 import { type Plan, type PlannedCall, toPlan } from "../api/plan.ts";

@@ -30,6 +30,10 @@ export const ofConsumers = {
     meaning: "A workload was restarted less than `spec.rollout.minInterval` ago.",
     fix: "Wait, or lower `spec.rollout.minInterval`.",
   },
+  RestartUnderWay: {
+    meaning: "A workload of `spec.rollout` was restarted, and some of its Pods are not new yet.",
+    fix: "Wait until its Pods are replaced. If that takes long, check the workload: `kubectl rollout status`.",
+  },
   NotConverging: {
     meaning: "The workload was restarted, but Pods from before the restart remain.",
     check: "`kubectl rollout status KIND/NAME -n NAMESPACE`: is the rollout paused or stuck?",

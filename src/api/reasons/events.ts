@@ -152,10 +152,6 @@ export const ofNormalStates = {
   Authenticated: { meaning: "The console accepts the credentials." },
   AllCurrent: { meaning: "All Pods use the current version of the Secret." },
   NothingToRestart: { meaning: "No workload of `spec.rollout` needs a restart." },
-  RestartUnderWay: {
-    meaning: "A workload of `spec.rollout` was restarted, and some of its Pods are not new yet.",
-    fix: "Wait until its Pods are replaced. If that takes long, check the workload: `kubectl rollout status`.",
-  },
   Counting: { meaning: "The Pods that use the Secret are being counted." },
   Listed: { meaning: "All quotas were listed." },
   Creating: { meaning: "The account is being created." },

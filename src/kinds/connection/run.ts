@@ -1,5 +1,4 @@
 /** The runs over a connection, from top to bottom. Pure: they yield their effects. */
-
 import { clientSettings } from "../../connections/client-settings.ts";
 import { type Ended, endRun } from "../../reconciler/effects.ts";
 import type { Settled, Waiting } from "../../reconciler/rules/outcome.ts";

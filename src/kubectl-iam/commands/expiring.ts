@@ -1,5 +1,4 @@
 /** `expiring`: lists keys that expire soon, and whether the operator will rotate them. */
-
 import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import { isBeingDeleted } from "../../util/object-meta.ts";

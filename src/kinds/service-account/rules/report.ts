@@ -145,7 +145,7 @@ function keyCountOf(snapshot: AccountSnapshot): number | undefined {
   return count === 0 && object.status?.keyCount === undefined ? undefined : count;
 }
 
-/** Whether a user's request stays open: the run has failed, or is about to create the account. */
+/** Whether a user's request stays open: the run is retried, or is about to create the account. */
 function isOpen(outcome: Outcome): boolean {
   return leavesRequestOpen(outcome) || (outcome.kind === "Waiting" && outcome.reason === CREATING);
 }
