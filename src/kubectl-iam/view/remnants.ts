@@ -81,7 +81,8 @@ function accountRemnant(account: ServiceAccount, world: World): readonly Remnant
       ? "the connection's deleteServiceAccount call deletes it, with its keys"
       : `the deletion of ${nameOf(account)} waits: the connection names no deleteServiceAccount call; set another deletionPolicy`,
   } as const;
-  const isLeft = !exists && !isGone(account) && named !== undefined;
+  const isAbsent = isGone(account) || status?.ownership === "NotFound";
+  const isLeft = !isAbsent && named !== undefined;
   const absent = isLeft
     ? "it is not imported, so nothing is done to it"
     : "the account does not exist in the console";

@@ -372,6 +372,7 @@ test("an account that is not imported stays, and another object's account has on
   });
   const serviceAccounts = [
     account("refused", "sa-1"),
+    account("mistyped", "sa-3", { ownership: "NotFound" }),
     account("second", "sa-2"),
     account("owner", "sa-2", { saId: "sa-2", origin: "Imported" }),
   ];
@@ -384,6 +385,11 @@ test("an account that is not imported stays, and another object's account has on
       what: "account sa-1 of iamsa/refused",
       stays: true,
       detail: expect.stringContaining("not imported"),
+    },
+    {
+      what: "account sa-3 of iamsa/mistyped",
+      stays: false,
+      detail: "the account does not exist in the console",
     },
     { what: "account sa-2 of iamsa/owner", stays: true },
   ]);
