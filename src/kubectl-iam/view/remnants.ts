@@ -85,7 +85,9 @@ function accountRemnant(account: ServiceAccount, world: World): readonly Remnant
   const isLeft = !isAbsent && named !== undefined;
   const absent = isLeft
     ? "it is not imported, so nothing is done to it"
-    : "the account does not exist in the console";
+    : isAbsent
+      ? "the account does not exist in the console"
+      : "the operator knows of no account that was created for it";
   return [
     {
       kind: "Account",

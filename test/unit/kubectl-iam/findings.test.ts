@@ -364,7 +364,7 @@ test.each([
 });
 
 test("an account that is not imported stays, and another object's account has one row", () => {
-  const account = (name: string, saId: string, status = {}) => ({
+  const account = (name: string, saId: string | undefined, status = {}) => ({
     kind: "ServiceAccount",
     metadata: { name, namespace: "n" },
     spec: { saId, connectionRef: {} },
@@ -374,6 +374,7 @@ test("an account that is not imported stays, and another object's account has on
     account("refused", "sa-1"),
     account("mistyped", "sa-3", { ownership: "NotFound" }),
     account("second", "sa-2"),
+    account("refused-name", undefined),
     account("owner", "sa-2", { saId: "sa-2", origin: "Imported" }),
   ];
   const others = { clusterConnections: [], connections: [], apiKeys: [], quotaExports: [] };
@@ -390,6 +391,10 @@ test("an account that is not imported stays, and another object's account has on
       what: "account sa-3 of iamsa/mistyped",
       stays: false,
       detail: "the account does not exist in the console",
+    },
+    {
+      what: "account (not created) of iamsa/refused-name",
+      detail: "the operator knows of no account that was created for it",
     },
     { what: "account sa-2 of iamsa/owner", stays: true },
   ]);
