@@ -200,6 +200,8 @@ export const consoleStories: readonly Story[] = [
     await world.pass(5 * MINUTE);
     world.expect("the pair is there", world.secret(), secret);
     world.expect("the key is Ready", world.condition(apiKeyType, "ci")?.status, "True");
+    const meanwhile = treeAt(world.sim.get(serviceAccountType, ACCOUNT) ?? {}, "status");
+    world.expect("no answer yet", meanwhile.lastHandledReconcileAt, undefined);
     world.cease();
     await world.pass(10 * MINUTE);
     for (const [type, name] of objects) {
