@@ -67,9 +67,9 @@ function isKept({ spec }: PolicyBinding): boolean {
 /** None of an account that another object has imported: that object's row is about it. */
 function accountRemnant(account: ServiceAccount, world: World): readonly Remnant[] {
   const { metadata, spec, status } = account;
-  const isOthers = (saId: string) => world.serviceAccounts.some((one) => one.status?.saId === saId);
   const named = status?.saId === undefined ? spec.saId : undefined;
-  if (named !== undefined && isOthers(named)) return [];
+  if (named !== undefined && world.serviceAccounts.some((one) => one.status?.saId === named))
+    return [];
   const policy = deletionPolicyOf(account);
   const exists = status?.saId !== undefined && !isGone(account);
   const connection = connectionOf(account, world);

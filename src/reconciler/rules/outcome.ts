@@ -62,8 +62,8 @@ export type Outcome = Waiting | Settled | Suspended | Failed;
 export type End = Exclude<Outcome, Failed> | Released;
 
 /**
- * Whether a request to reconcile has no answer yet: the run failed in a way that the operator retries. A failure that
- * only a person ends is an answer.
+ * Whether the run leaves a request to reconcile unanswered, because it failed and is tried again. A failure that only a
+ * person ends is the answer.
  */
 export function leavesRequestOpen(outcome: Outcome): boolean {
   return outcome.kind === "Failed" && outcome.readiness.state !== "Stalled";

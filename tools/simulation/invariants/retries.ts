@@ -31,7 +31,7 @@ function watchMs({ faults }: SimWorld): number {
   return usual + Math.max(0, ...late);
 }
 
-/** A run that began before it heard of the change makes its last call at most so much later, after calls to the console. */
+/** A run that began before it heard of the change may make a call so much later, after calls to the console. */
 const RUN_MS = 250;
 
 /**
