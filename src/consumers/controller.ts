@@ -20,6 +20,7 @@ import { apiKeyType } from "../resources/resource-types.ts";
 import { ignoreStatusChanges } from "../runtime/predicates.ts";
 import type { Reconcile, Result, Run } from "../runtime/result.ts";
 import { jittered } from "../util/jitter.ts";
+import { isBeingDeleted } from "../util/object-meta.ts";
 import { parseInstant } from "../util/time.ts";
 import type { Consumers, ConsumersBoard, Count } from "./board.ts";
 import { NamespacePods } from "./namespace-pods.ts";
@@ -65,7 +66,7 @@ export function createConsumersController(
       if (object === undefined) return {};
       const parsed = parseSpec(apiKeyKind, object);
       const content = contentOf(object);
-      const isLeaving = object.metadata.deletionTimestamp !== undefined;
+      const isLeaving = isBeingDeleted(object);
       if (parsed.ok && content !== undefined && !isLeaving)
         return count(
           { object, spec: parsed.spec, content },

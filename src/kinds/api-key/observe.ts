@@ -24,6 +24,7 @@ import { settleAll } from "../../reconciler/settle-all.ts";
 import { indexes } from "../../resources/indexes.ts";
 import { policyBindingType, serviceAccountType } from "../../resources/resource-types.ts";
 import { type AgreedTime, correctedTime, readTime } from "../../util/agreed-time.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import { type Instant, MINUTE, parseDuration, parseInstant } from "../../util/time.ts";
 import { explanationOf, lateKeysOf } from "./account-records.ts";
 import type { IssueCoordination } from "./coordination.ts";
@@ -303,7 +304,7 @@ function missingPermissions(
   const bindings = caches
     .of(policyBindingType)
     .byIndex(indexes.serviceAccount, keyText({ namespace, name }))
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    .filter((each) => !isBeingDeleted(each));
   const unbound = bindings.find((binding) => !isBound(binding));
   if (unbound !== undefined) return `its PolicyBinding ${unbound.metadata.name} is not ready`;
   const former = accounts.get({ namespace, name: accountInUseOf(apiKey) ?? name });

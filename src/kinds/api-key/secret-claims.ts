@@ -1,12 +1,14 @@
 /**
  * Decides from the caches, before a key is issued, which of several ApiKeys with the same Secret name owns the Secret.
  */
+
 import type { ApiKey } from "../../api/api-key.ts";
 import { pendingSecretName, targetSecretName } from "../../api/secret-names.ts";
 import { isCreatedEarlier, keyOf, keyText, type ObjectKey } from "../../kube/resource.ts";
 import type { Caches } from "../../reconciler/context.ts";
 import { indexes } from "../../resources/indexes.ts";
 import { apiKeyType } from "../../resources/resource-types.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import type { SecretClaim } from "./rules/snapshot.ts";
 
 const PENDING_SUFFIX = pendingSecretName("");
@@ -68,8 +70,9 @@ function outranks(one: ApiKey, other: ApiKey): boolean {
   return isCreatedEarlier(one, other);
 }
 
-function rankOf({ metadata, status }: ApiKey): number {
+function rankOf(apiKey: ApiKey): number {
+  const { status } = apiKey;
   if (status?.current !== undefined) return 3;
   if (status?.attempt !== undefined) return 2;
-  return metadata.deletionTimestamp === undefined ? 1 : 0;
+  return isBeingDeleted(apiKey) ? 0 : 1;
 }

@@ -16,6 +16,7 @@ import { settleAll } from "../../reconciler/settle-all.ts";
 import { indexes } from "../../resources/indexes.ts";
 import { apiKeyType, namespaceType, serviceAccountType } from "../../resources/resource-types.ts";
 import { correctedTime, readTime } from "../../util/agreed-time.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import { type Instant, parseInstant } from "../../util/time.ts";
 import { readClaim, readOtherClaims, refOf } from "./claims.ts";
 import type { MarkedAccounts } from "./marked-accounts.ts";
@@ -31,7 +32,7 @@ export async function observe(
   { caches, connections, clock, clusterName, state = {} }: ReadContext<AccountKind>,
   marked: MarkedAccounts,
 ): Promise<AccountSnapshot> {
-  const { metadata, status } = object;
+  const { status } = object;
   const key = keyOf(object);
   const namespace = caches.of(namespaceType).get({ namespace: "", name: key.namespace });
   const account = fromStatus(status, spec.saId);
@@ -55,7 +56,7 @@ export async function observe(
     attempt: attempt && { ...attempt, startTime: correctedTime(attempt.startTime, at) },
     unreadableResponse: responseOf(attempt, [unreadableResponse, state.unreadableResponse]),
     // Read only during deletion: an account may have thousands of users, and each of them enqueues it.
-    ...readUsers(metadata.deletionTimestamp === undefined ? [] : usersOf(object, caches)),
+    ...readUsers(isBeingDeleted(object) ? usersOf(object, caches) : []),
     // Counted only for a limit, before the account exists: a namespace may have thousands of ServiceAccounts.
     ...(isLimited && account === undefined
       ? accountsBefore(object, caches)

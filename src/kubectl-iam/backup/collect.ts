@@ -11,6 +11,7 @@ import {
   type Secret,
   secretType,
 } from "../../kube/resource-types.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import type { Options } from "../cli/options.ts";
 import { type Cluster, scopeOf } from "../cluster/cluster.ts";
 import type { FileObject } from "../cluster/given-objects.ts";
@@ -50,9 +51,7 @@ export async function collectBackup(cluster: Cluster, options: Options): Promise
     readNamespaces(cluster, own),
   ]);
   const stored = [...namespaces, ...inputs.objects, ...(pairs ?? []), ...own];
-  const objects = stored
-    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-    .map(toManifest);
+  const objects = stored.filter((each) => !isBeingDeleted(each)).map(toManifest);
   return {
     objects: inOrder(objects),
     unreadable,

@@ -2,6 +2,7 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import { ownEntry } from "../../util/own-entry.ts";
 import type { FileObject } from "../cluster/given-objects.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
@@ -16,7 +17,7 @@ export function gapsOf(world: World, pairs: readonly FileObject[] | undefined): 
   const objects = objectsOf(world) as readonly (AnyObject & FileObject)[];
   return [
     ...objects
-      .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+      .filter(isBeingDeleted)
       .map((object) => `${titleOf(object)} is being deleted: left out.`),
     ...objects.filter((object) => lacksConnection(object, world)).map(withoutConnection),
     ...world.serviceAccounts.filter((account) => saIdOf(account) === undefined).map(withoutAccount),

@@ -2,6 +2,7 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import { isHandledRotation } from "../../api/handled-rotations.ts";
 import { annotations } from "../../api/meta.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import { type Instant, parseInstant, toIso8601 } from "../../util/time.ts";
 import { causeOfDelay } from "./chain.ts";
 import type { Cluster } from "./cluster.ts";
@@ -23,8 +24,9 @@ export function windowTexts({ spec }: ApiKey): readonly string[] {
 }
 
 /** No key is issued for an ApiKey that is being deleted. Pure. */
-export function pendingRotation({ metadata, status }: ApiKey): PendingRotation | undefined {
-  if (metadata.deletionTimestamp !== undefined) return undefined;
+export function pendingRotation(apiKey: ApiKey): PendingRotation | undefined {
+  if (isBeingDeleted(apiKey)) return undefined;
+  const { metadata, status } = apiKey;
   const token = metadata.annotations?.[annotations.rotateRequestedAt];
   const isNew = token !== undefined && !isHandledRotation(status ?? {}, token);
   if (!isNew && status?.rotationPending !== true) return undefined;

@@ -1,6 +1,7 @@
 /** `suspend` and `resume` make the same change with different values. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { isConnectionKind } from "../../api/fields.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
@@ -40,7 +41,7 @@ export async function setSuspend(invocation: Invocation, suspend: boolean): Prom
     if (warning !== undefined) io.note(warning);
   }
   if (!isToWait(options)) return exitCode.ok;
-  const leaving = changed.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  const leaving = changed.filter(isBeingDeleted);
   if (!suspend)
     for (const object of leaving)
       io.note(`${nameOf(object)} is being deleted; its deletion goes on.`);
@@ -97,8 +98,7 @@ async function rotatedKeys(
   const keys = await unlessForbidden(cluster.kube.list(typeOf("ApiKey"), { namespace }));
   const uids = new Set(suspended.map((each) => each.metadata.uid));
   return keys?.filter(
-    ({ metadata, spec }) =>
-      spec.suspend !== true && metadata.deletionTimestamp === undefined && !uids.has(metadata.uid),
+    (key) => key.spec.suspend !== true && !isBeingDeleted(key) && !uids.has(key.metadata.uid),
   );
 }
 

@@ -4,6 +4,7 @@ import { isConnectionKind } from "../../api/fields.ts";
 import { isPause } from "../../api/issuance.ts";
 import { annotations } from "../../api/meta.ts";
 import { isPlanOnly } from "../../api/plan-only.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import { ownEntry } from "../../util/own-entry.ts";
 import { SECOND } from "../../util/time.ts";
 import { readinessOf } from "../view/readiness.ts";
@@ -89,10 +90,7 @@ export function reportsSuspension({ status }: Pick<AnyObject, "status">): boolea
 /** A pause that the object reports, and that has not been lifted since the report. */
 function pauseOf(object: AnyObject): Missing | undefined {
   if (object.spec?.suspend === true && reportsSuspension(object)) {
-    const then =
-      object.metadata.deletionTimestamp === undefined
-        ? "lets it continue"
-        : "completes its deletion";
+    const then = !isBeingDeleted(object) ? "lets it continue" : "completes its deletion";
     return {
       text: `${nameOf(object)} is suspended; ${commandAbout("resume", object)} ${then}`,
       isFinal: true,
@@ -122,7 +120,7 @@ export function reportOf(object: AnyObject): Report | undefined {
   return isSettled(readiness.reason) ? undefined : { object, ...readiness };
 }
 
-/** What prevents progress although the object can be used, unless its condition Ready says so. */
+/** The condition beside Ready that says why nothing happens, although the object can be used. */
 export function blockBesideReady({ status }: Pick<AnyObject, "status">): Condition | undefined {
   return DELAYING.map((type) => findCondition(status?.conditions, type)).find(
     (condition) => condition?.status === "False",
@@ -134,7 +132,6 @@ export function isSettled(reason: string): boolean {
   return SETTLED.has(reason);
 }
 
-/** Conditions other than Ready that say why nothing happens, although the object can be used. */
 const DELAYING = ["IssuanceAllowed", "Verified", "Authenticated", "ConsoleAvailable", "Available"];
 
 const SETTLED: ReadonlySet<string> = new Set([

@@ -2,10 +2,12 @@
  * `restore-access`: binds the policies of an account's PolicyBindings again, after listing the keys that become usable
  * again. Waits for a read that follows the change, which it requests for each PolicyBinding.
  */
+
 import { findCondition } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import { toMicroTime } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
@@ -67,8 +69,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
 /** The users of the account, without PolicyBindings that are being deleted. */
 async function readRemaining(cluster: Cluster, account: string): ReturnType<typeof readUsers> {
   const { apiKeys, policyBindings } = await readUsers(cluster, account);
-  const isStaying = ({ metadata }: PolicyBinding) => metadata.deletionTimestamp === undefined;
-  return { apiKeys, policyBindings: policyBindings.filter(isStaying) };
+  return { apiKeys, policyBindings: policyBindings.filter((each) => !isBeingDeleted(each)) };
 }
 
 async function missingOf(

@@ -1,5 +1,6 @@
 /** `rotate`: requests new keys, and waits until they are in use. */
 import type { ApiKey } from "../../api/api-key.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import { toMicroTime } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { type ExitCode, exitCode } from "../cli/errors.ts";
@@ -15,7 +16,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const names = args.map((text) => parseNameOf("ApiKey", text));
   await using cluster = await openCluster(io, options);
   const selected = await selectObjects(cluster, names, ["ApiKey"], options);
-  const keys = selected.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const keys = selected.filter((each) => !isBeingDeleted(each));
   for (const key of selected.filter((each) => !keys.includes(each)))
     io.note(`error: ${nameOf(key)} is being deleted, so no key is issued for it.`);
   const token = toMicroTime(io.clock.now());

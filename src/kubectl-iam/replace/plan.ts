@@ -4,6 +4,7 @@ import type { ApiKey } from "../../api/api-key.ts";
 import { annotations } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import { toMicroTime } from "../../util/time.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
@@ -38,8 +39,7 @@ type Given = Pick<Options, "name" | "withForeign" | "withoutForeign">;
 
 /** Throws UsageError if the user must decide something, and Failure if the account cannot be replaced. */
 export function planReplacement(account: ServiceAccount, objects: Objects, given: Given): Plan {
-  if (account.metadata.deletionTimestamp !== undefined)
-    throw new Failure(`${nameOf(account)} is being deleted.`);
+  if (isBeingDeleted(account)) throw new Failure(`${nameOf(account)} is being deleted.`);
   const { name } = account.metadata;
   const successor = chooseSuccessor(account, objects, given);
   const users = objects.apiKeys.filter((apiKey) => usesAccount(apiKey, name, successor));
@@ -72,8 +72,8 @@ export function movingOf(
 
 /** Whether the spec names the account, or the key in use belongs to it, or may belong to it. */
 export function usesAccount(apiKey: ApiKey, account: string, successor: string): boolean {
-  const { metadata, spec, status } = apiKey;
-  if (metadata.deletionTimestamp !== undefined) return false;
+  const { spec, status } = apiKey;
+  if (isBeingDeleted(apiKey)) return false;
   const named = spec.serviceAccountRef.name;
   return named === successor
     ? status?.current?.serviceAccount !== successor
@@ -169,8 +169,7 @@ export function bindingsOf(
   { policyBindings }: Pick<Objects, "policyBindings">,
 ): readonly PolicyBinding[] {
   return policyBindings.filter(
-    ({ metadata, spec }) =>
-      spec.serviceAccountRef.name === account && metadata.deletionTimestamp === undefined,
+    (binding) => binding.spec.serviceAccountRef.name === account && !isBeingDeleted(binding),
   );
 }
 

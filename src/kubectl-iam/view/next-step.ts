@@ -8,6 +8,7 @@ import { findReason } from "../../api/reasons/sections.ts";
 import { isRevoking } from "../../api/revoking.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { ended } from "../../util/ended.ts";
+import { isBeingDeleted } from "../../util/object-meta.ts";
 import type { Instant } from "../../util/time.ts";
 import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
@@ -43,11 +44,10 @@ export function nextStep(
   secretIsMissing = false,
 ): NextStep {
   const { ready, reason, message, isStalled } = readinessOf(object);
-  if (object.metadata.deletionTimestamp !== undefined && reason === "InUse")
-    return needed(deleteUsers(object, world));
+  if (isBeingDeleted(object) && reason === "InUse") return needed(deleteUsers(object, world));
   if (isOutdated(object)) return { isNeeded: false, text: UNSEEN };
   if (reportsSuspension(object)) return needed(resume(object));
-  if (object.metadata.deletionTimestamp !== undefined && !isStalled && reason !== "PlanOnly")
+  if (isBeingDeleted(object) && !isStalled && reason !== "PlanOnly")
     return { isNeeded: false, text: "Wait: it is being deleted." };
   // The message advises to restore access.
   if (object.kind === "ServiceAccount" && isRevoking(reason))
@@ -101,7 +101,7 @@ function restore(account: Named): string {
 }
 
 function resume(object: AnyObject): string {
-  if (object.metadata.deletionTimestamp !== undefined)
+  if (isBeingDeleted(object))
     return `Being deleted, and suspended: ${commandAbout("resume", object)} completes the deletion.`;
   const rotation = object.kind === "ApiKey" ? pendingRotation(object as ApiKey) : undefined;
   const then =

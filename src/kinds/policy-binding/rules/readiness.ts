@@ -2,6 +2,7 @@
 import type { Readiness } from "../../../api/conditions.ts";
 import { SUSPENDED } from "../../../reconciler/rules/obstacle.ts";
 import { ONLY_PLANS, PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
+import { isBeingDeleted } from "../../../util/object-meta.ts";
 import { toIso8601 } from "../../../util/time.ts";
 import { declaredBy, describeBound, isAsDeclared } from "./bound-text.ts";
 import { type Evaluation, evaluate, isUnread, isUsable, watchedSync } from "./evaluate.ts";
@@ -35,7 +36,8 @@ export function readinessOf(
   if (ignoredFor !== undefined && isAsDeclared(bound, binding))
     return allBound(declaredBy(binding), unread);
   // What is wrong with the spec of a deleted object does not matter any more.
-  const isDeleted = isBeingDeleted(snapshot, binding);
+  const object = snapshot.objects.get(binding.uid);
+  const isDeleted = object !== undefined && isBeingDeleted(object);
   if (isDeleted && ignoredFor === undefined && !("decision" in conclusion)) return conclusion;
   const problem = isDeleted ? ignoredFor : undefined;
   const why = problem ?? ungranted(binding, conclusion) ?? binding.problem ?? ignoredFor;
@@ -50,10 +52,6 @@ export function readinessOf(
 /** Then nothing is bound, whatever else is wrong. */
 function isAccountGone({ availability }: BindingsSnapshot): boolean {
   return availability.kind === "Unavailable" && availability.endsAs === "AccountGone";
-}
-
-function isBeingDeleted({ objects }: BindingsSnapshot, { uid }: BindingView): boolean {
-  return objects.get(uid)?.metadata.deletionTimestamp !== undefined;
 }
 
 /** If no grant matches the namespace, that is the problem, and not the policies that the object names. */

@@ -6,6 +6,7 @@ import type { Outcome } from "../../../reconciler/rules/outcome.ts";
 import { PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import { type ObjectReport, ownFields, type Report } from "../../../reconciler/rules/report.ts";
 import { policyBindingType } from "../../../resources/resource-types.ts";
+import { isBeingDeleted } from "../../../util/object-meta.ts";
 import { asSubmitted } from "../../../util/spelling.ts";
 import { type Instant, MINUTE, toIso8601 } from "../../../util/time.ts";
 import { isActive } from "./decide.ts";
@@ -95,12 +96,12 @@ function isHandled(
  * person has no deadline.
  */
 function isCleanupBlocked(
-  { metadata }: PolicyBinding,
+  binding: PolicyBinding,
   { stage }: BindingView,
   outcome: Outcome,
   conclusion: Conclusion,
 ): boolean | undefined {
-  if (metadata.deletionTimestamp === undefined) return undefined;
+  if (!isBeingDeleted(binding)) return undefined;
   if (stage === "Live") return false;
   if ("decision" in conclusion) return conclusion.decision.blocked !== undefined;
   return outcome.kind !== "Failed" || blocksCleanup(outcome.error) ? true : undefined;

@@ -15,6 +15,7 @@ import {
 import { blockedSince } from "../../../reconciler/rules/cleanup.ts";
 import { requestToken } from "../../../reconciler/rules/request.ts";
 import { nearText } from "../../../util/near-text.ts";
+import { isBeingDeleted } from "../../../util/object-meta.ts";
 import type { Instant } from "../../../util/time.ts";
 import { type Ledger, readLedger } from "./ledger.ts";
 import { common, listed, type PolicySet, without } from "./policy-set.ts";
@@ -164,7 +165,7 @@ function toAvailability(
 
 /** Whether the account is usable, or its deletion waits for the objects that use it. */
 function isInCharge(account: ServiceAccount): boolean {
-  const isDeleted = account.metadata.deletionTimestamp !== undefined;
+  const isDeleted = isBeingDeleted(account);
   return isUsable(account) || (isDeleted && ownsAccount(account));
 }
 
@@ -240,8 +241,8 @@ function asksToRetain({ spec }: PolicyBinding): boolean {
   return (spec as Partial<PolicyBinding["spec"]> | undefined)?.deletionPolicy === "Retain";
 }
 
-function toStage({ metadata }: PolicyBinding, hasFinalizer: boolean, retains: boolean): Stage {
-  if (metadata.deletionTimestamp === undefined) return "Live";
+function toStage(binding: PolicyBinding, hasFinalizer: boolean, retains: boolean): Stage {
+  if (!isBeingDeleted(binding)) return "Live";
   return !hasFinalizer || retains ? "Releasing" : "Revoking";
 }
 

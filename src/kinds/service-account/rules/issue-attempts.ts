@@ -11,6 +11,7 @@ import type { IamServiceAccountDetail } from "../../../console/model.ts";
 import type { KubeObject } from "../../../kube/resource.ts";
 import { markerOf } from "../../../resources/marker.ts";
 import { remainingMs } from "../../../util/agreed-time.ts";
+import { isBeingDeleted } from "../../../util/object-meta.ts";
 import { HOUR, type Instant, parseInstant, SECOND } from "../../../util/time.ts";
 import { judgeAnswer } from "./account.ts";
 import { namedKeyIds } from "./audit.ts";
@@ -177,13 +178,12 @@ function keysInUse(
   now: Instant,
 ): readonly string[] {
   return apiKeys.flatMap((apiKey) => {
-    const { metadata, status } = apiKey;
-    const { current, attempt } = status ?? {};
+    const { current, attempt } = apiKey.status ?? {};
     const isOfAccount =
       accountInUse(apiKey) === object.metadata.name &&
       (current?.saId ?? account?.saId) === account?.saId;
     const isRefused = attempt?.id === id && reason === KEY_REFUSED;
-    if (!isOfAccount || isRefused || metadata.deletionTimestamp !== undefined) return [];
+    if (!isOfAccount || isRefused || isBeingDeleted(apiKey)) return [];
     if (current?.verificationTime === undefined) return [];
     return now < (parseInstant(current.expirationTime) ?? 0) ? [current.keyId] : [];
   });
