@@ -55,7 +55,7 @@ export const ofKeys = {
     meaning:
       "The API server stores the Secret with other labels, annotations or entries than the operator writes: probably an admission policy or webhook changes it. A key in use stays. If a new pair could not be delivered that way, the operator issues no key.",
     check: "the mutating policies and webhooks of the cluster that match Secrets.",
-    fix: "Exempt the operator's Secrets (label `app.kubernetes.io/managed-by: iam-operator`) from the policy, or declare in `spec.secret` what it sets.",
+    fix: "Exempt the operator's Secrets (label `app.kubernetes.io/managed-by: iam-operator`) from the policy. If it changes only labels or annotations of `spec.secret`, you can declare its values there instead.",
   },
   SecretRejected: {
     meaning:

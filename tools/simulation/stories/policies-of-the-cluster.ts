@@ -75,6 +75,13 @@ export const clusterPolicyStories: readonly Story[] = [
     await world.pass(HOUR);
     world.expect("few writes", [writes <= 2, world.calls("patch secrets") - writes], [true, 0]);
     world.expect("it is reported", readyOf(world).said, ["True", "SecretNotKept"]);
+    const forecast = () => world.condition(apiKeyType, "ci", "IssuanceAllowed")?.reason;
+    world.expect("the forecast says so at once", forecast(), "SecretNotKept");
+    world.sim.kube.admission.pop();
+    world.happens({ kind: "EditSecret", how: "RemoveEntry" });
+    await world.pass(MINUTE);
+    world.expect("a write that is kept ends it", readyOf(world).said, ["True", "KeyDelivered"]);
+    world.expect("and the forecast follows", forecast(), "Allowed");
   }),
   ...[
     ["a label of the operator", withLabel("app.kubernetes.io/managed-by", "them")] as const,

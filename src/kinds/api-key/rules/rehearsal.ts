@@ -17,13 +17,18 @@ import type { ApiKeySnapshot, KeyNeed, Rehearsal, Trial } from "./snapshot.ts";
 import { isCheckRequested } from "./verification.ts";
 
 /**
- * Once a day; hourly, and for each spec, while the next key could not be delivered; on request; and after the API server
- * has refused a write of the same Secret.
+ * Once a day; hourly, and for each spec, while the next key could not be delivered; on request; and after a write of the
+ * same Secret that the API server has refused or changed, or that contradicts the last rehearsal.
  */
 export function isRehearsalDue(snapshot: ApiKeySnapshot, at: ClockReading): boolean {
   if (!canRehearse(snapshot)) return false;
-  const isDoubtful = snapshot.refusedContent !== undefined || isCheckRequested(snapshot);
+  const isDoubtful = isWriteDoubtful(snapshot) || isCheckRequested(snapshot);
   return isDoubtful || nextRehearsalMs(snapshot, at) === 0;
+}
+
+function isWriteDoubtful({ refusedContent, hasWritten, notKept, rehearsal }: ApiKeySnapshot) {
+  if (refusedContent !== undefined) return true;
+  return hasWritten === true && (notKept !== undefined || rehearsal?.stop !== undefined);
 }
 
 /** Milliseconds until the next rehearsal; `undefined` if none is possible. */
