@@ -1,4 +1,5 @@
 /** Codes of failed calls to the console and to the API server. */
+import { ownEntry } from "../../util/own-entry.ts";
 import type { Reason } from "./reason.ts";
 
 export const ofConsoleCalls = {
@@ -102,3 +103,10 @@ export const ofApiServerCalls = {
       "`kubectl get lease -n iam-operator-system`, the API server's latency, and whether the Pod gets enough CPU.",
   },
 } as const satisfies Record<string, Reason>;
+
+const failedCalls: Readonly<Record<string, Reason>> = { ...ofConsoleCalls, ...ofApiServerCalls };
+
+/** Whether an object with this reason reports that a call failed. */
+export function isFailedCall(reason: string): boolean {
+  return ownEntry(failedCalls, reason) !== undefined;
+}

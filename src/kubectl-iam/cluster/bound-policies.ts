@@ -3,9 +3,9 @@
 import { recordedPolicies } from "../../accounts/recorded-policies.ts";
 import { findCondition } from "../../api/conditions.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
+import { isFailedCall } from "../../api/reasons/failed-calls.ts";
 import { isRevoking } from "../../api/revoking.ts";
 import type { PolicyState, ServiceAccount } from "../../api/service-account.ts";
-import { isUnanswered } from "../../console/errors.ts";
 import { listed } from "./listed.ts";
 
 /**
@@ -47,12 +47,12 @@ export function notReadText(account: ServiceAccount): string {
     : "what else is bound in the console has not been read";
 }
 
-/** Whether the operator reads the bound policies: the account is ready, and the console answers for its PolicyBindings. */
+/** Whether the operator reads the bound policies: the account is ready, and no call for its PolicyBindings has failed. */
 export function isCurrent({ status }: ServiceAccount, bindings: readonly PolicyBinding[]): boolean {
-  const isAnswered = ({ status }: PolicyBinding) =>
-    !isUnanswered(findCondition(status?.conditions, "Ready")?.reason ?? "");
+  const isRead = ({ status }: PolicyBinding) =>
+    !isFailedCall(findCondition(status?.conditions, "Ready")?.reason ?? "");
   const { status: ready, reason = "" } = findCondition(status?.conditions, "Ready") ?? {};
-  return (ready !== "False" || isRevoking(reason)) && bindings.every(isAnswered);
+  return (ready !== "False" || isRevoking(reason)) && bindings.every(isRead);
 }
 
 /** Whether the console's last answer showed that the account was deleted in the console. */

@@ -92,6 +92,22 @@ test("reconcile names the cause of the delay, and exits by itself", async () => 
   await world.ready("ServiceAccount", "ci-bot");
 });
 
+test("a refused list of policies ends reconcile, and is not taken for a read", async () => {
+  const fault = world.iam.faults.add({
+    operation: "listBindings",
+    fault: { kind: "Refuse", status: 403 },
+    times: "always",
+  });
+  const { code, output } = await iam("reconcile iampb/ci-bot --timeout 20s");
+  expect(output).toMatch(/iampb\/ci-bot Ready=False PermissionDenied: /);
+  expect(code).toBe(1);
+  const replaced = await iam("replace-account ci-bot --yes --timeout 20s");
+  fault.remove();
+  expect(replaced.notes).toMatch(/unknown what is bound to iamsa\/ci-bot .*PermissionDenied: /);
+  expect(replaced.code).toBe(2);
+  expect(await iam("reconcile iampb/ci-bot")).toMatchObject({ code: 0 });
+});
+
 test("expiring names a key that the console refuses to issue, and one that is replaced", async () => {
   const row = async () =>
     /^ci-bot-key .*$/m.exec((await iam("expiring --within 100d")).output)?.[0];

@@ -394,14 +394,17 @@ describe("the policies of a ServiceAccount", () => {
     expect(policiesOf({ ...bound, conditions }, "Granted")).toBe(text);
   });
 
-  test("are shown as last read while the console does not answer for a PolicyBinding", () => {
+  test.each([
+    ["does not answer", "Timeout"],
+    ["refuses the call", "PermissionDenied"],
+  ])("are shown as last read while the console %s for a PolicyBinding", (_, reason) => {
     const binding = {
       kind: "PolicyBinding",
       metadata: { name: "reader", namespace: "n" },
       spec: { serviceAccountRef: { name: "ci" }, policyIds: ["pol-a"] },
       status: {
         appliedPolicyIds: ["pol-a"],
-        conditions: [{ type: "Ready", status: "False", reason: "Timeout", message: "" }],
+        conditions: [{ type: "Ready", status: "False", reason, message: "" }],
       },
     };
     const world = { ...empty, policyBindings: [binding] } as never;

@@ -227,6 +227,25 @@ export const consoleStories: readonly Story[] = [
     world.cease();
     await world.pass(HOUR);
   }),
+  story("a refused list of policies answers a request at the PolicyBinding", async (world) => {
+    await world.begin({ policyIds: [READ] });
+    await world.pass(MINUTE);
+    world.fault("listBindings", { kind: "Refuse", status: 403 }, 10_000);
+    const requested = { [annotations.reconcileRequestedAt]: "now" };
+    world.annotate(policyBindingType, "reader", requested);
+    await world.pass(10 * SECOND);
+    const status = treeAt(world.sim.get(policyBindingType, "reader") ?? {}, "status");
+    const ready = world.condition(policyBindingType, "reader");
+    world.expect(
+      "it answers with the refusal",
+      [status.lastHandledReconcileAt, ready?.reason],
+      ["now", "PermissionDenied"],
+    );
+    world.cease();
+    await world.pass(6 * MINUTE);
+    const after = world.condition(policyBindingType, "reader");
+    world.expect("it is tried again after five minutes", after?.status, "True");
+  }),
   story("a token that has expired is renewed once, and nothing fails", async (world) => {
     await world.begin();
     await world.pass(MINUTE);

@@ -1,10 +1,16 @@
 /** The statuses of an account's PolicyBindings after a run. Pure. */
+import type { Readiness } from "../../../api/conditions.ts";
 import type { PolicyBinding, PolicyBindingStatus } from "../../../api/policy-binding.ts";
 import { blocksCleanup } from "../../../reconciler/rules/cleanup.ts";
 import { obstacleOf } from "../../../reconciler/rules/obstacle.ts";
-import type { Outcome } from "../../../reconciler/rules/outcome.ts";
+import { leavesRequestOpen, type Outcome } from "../../../reconciler/rules/outcome.ts";
 import { PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
-import { type ObjectReport, ownFields, type Report } from "../../../reconciler/rules/report.ts";
+import {
+  type ObjectReport,
+  ownFields,
+  type Report,
+  readinessOf as reportedReadiness,
+} from "../../../reconciler/rules/report.ts";
 import { policyBindingType } from "../../../resources/resource-types.ts";
 import { isBeingDeleted } from "../../../util/object-meta.ts";
 import { asSubmitted } from "../../../util/spelling.ts";
@@ -69,25 +75,35 @@ function toReport(
   outcome: Outcome,
 ): ObjectReport {
   const status = statusOf(snapshot, binding, object, conclusion);
+  const readiness = readinessOf(snapshot, binding, conclusion);
+  const suspended = binding.suspended && !isRestricted(snapshot);
+  const reported = reportedReadiness({ readiness, suspended });
+  const isAnswered = isHandled(snapshot, conclusion, outcome, reported);
   return {
     type: policyBindingType,
     object,
     status,
-    readiness: readinessOf(snapshot, binding, conclusion),
-    suspended: binding.suspended && !isRestricted(snapshot),
-    handledRequest: isHandled(snapshot, conclusion, outcome) ? binding.requestedAt : undefined,
+    readiness,
+    suspended,
+    handledRequest: isAnswered ? binding.requestedAt : undefined,
     // A cache may lack an intent that another process has just written; the write must not overwrite it (S11).
     write: snapshot.source === "Server" ? {} : { resourceVersion: object.metadata.resourceVersion },
   };
 }
 
-/** The console answered, or no call was needed, or the operator only plans, or nothing can be done for the account. */
+/**
+ * The console answered, or no call was needed, or the operator only plans, or nothing can be done for the account, or
+ * the object reports a failure that only a person ends.
+ */
 function isHandled(
   { availability }: BindingsSnapshot,
   conclusion: Conclusion,
   outcome: Outcome,
+  reported: Readiness,
 ): boolean {
   if ("decision" in conclusion || conclusion.reason === PLAN_ONLY) return true;
+  if (outcome.kind === "Failed")
+    return !leavesRequestOpen(outcome) && reported.reason === outcome.readiness.reason;
   return outcome.kind === "Waiting" && availability.kind === "Unavailable";
 }
 

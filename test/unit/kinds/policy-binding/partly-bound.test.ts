@@ -115,6 +115,18 @@ test.each([
   expect(objects[0]?.handledRequest).toBe("now");
 });
 
+test.each([
+  ["a refusal that only a person ends", "Stalled", "p1", "now"],
+  ["a failure that is tried again", "Reconciling", "p1", undefined],
+  ["a refusal that a suspended object does not report", "Stalled", "p1 suspended", undefined],
+] as const)("a request is answered by what is reported: %s", (_, state, text, handled) => {
+  const binding = { ...bindingOf(text), requestedAt: "now" };
+  const given = snapshot(account(), [binding]);
+  const readiness = { state, reason: "PermissionDenied", message: "No." };
+  const { objects } = report(given, { kind: "Failed", error: new Error("no"), readiness }, undefined);
+  expect(objects[0]?.handledRequest).toBe(handled);
+});
+
 test("a PolicyBinding of an account that is gone says so, whatever else is wrong with it", () => {
   const binding = { ...bindingOf("p1"), problem: { reason: "X", message: "x.", advice: "" } };
   const why = { reason: "WaitingForServiceAccount", state: "Reconciling", message: "No." } as const;
