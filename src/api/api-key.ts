@@ -272,7 +272,7 @@ const anySpec = z.object({
   rollout: rollout.optional(),
   maxIssuesPerDay: z.int().min(1).max(100).default(4).meta({
     description:
-      "Safety limit: keys in any 24 hours, 1 to 100; at least 2 if expiresInDays is 1. Rotations requested by annotation are exempt and do not count.",
+      "Safety limit: keys in any 24 hours, 1 to 100; at least 2 if expiresInDays is 1. Rotations requested by annotation are exempt and do not count; the repeat of an interrupted one does.",
   }),
   suspend: suspend.meta({
     description:
