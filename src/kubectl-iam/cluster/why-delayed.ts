@@ -1,7 +1,8 @@
 /** Why the operator does not make progress with an object, as the objects themselves report it. Pure. */
-import { type Condition, findCondition } from "../../api/conditions.ts";
+import type { ApiKey } from "../../api/api-key.ts";
+import { type Condition, findCondition, isTrue } from "../../api/conditions.ts";
 import { isConnectionKind } from "../../api/fields.ts";
-import { isPause } from "../../api/issuance.ts";
+import { ISSUANCE_ALLOWED, isPause, SECRET_REJECTED } from "../../api/issuance.ts";
 import { annotations } from "../../api/meta.ts";
 import { isPlanOnly } from "../../api/plan-only.ts";
 import { isBeingDeleted } from "../../util/object-meta.ts";
@@ -49,12 +50,17 @@ export function whyDelayedByReport(chain: Chain): Missing | undefined {
  * condition IssuanceAllowed alone can be older than that run.
  */
 function isStopped({ object, reason }: Report): boolean {
-  return STOPS.has(reason) && readinessOf(object).reason === reason;
+  const isFound = STOPS.has(reason) && readinessOf(object).reason === reason;
+  if (!isFound || isTrue(object.status?.conditions, ISSUANCE_ALLOWED)) return false;
+  // The pair of a key that is already issued is written again until the API server accepts it.
+  return reason !== SECRET_REJECTED || (object as ApiKey).status?.pending === undefined;
 }
 
 const STOPS: ReadonlySet<string> = new Set([
   "SecretConflict",
   "SecretImmutable",
+  "SecretNotKept",
+  SECRET_REJECTED,
   "MetadataNotAllowed",
   "LifetimeNotGranted",
   "TooManyListedKeys",

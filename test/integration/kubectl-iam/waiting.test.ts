@@ -2,10 +2,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findCondition } from "../../../src/api/conditions.ts";
 import type { KubeObject, ResourceType } from "../../../src/kube/resource.ts";
 import { type Secret, secretType } from "../../../src/kube/resource-types.ts";
 import { toMicroTime } from "../../../src/util/time.ts";
 import { DEFAULT_CREDENTIALS } from "../../../tools/iam-server/seed.ts";
+import { requireOfSecrets } from "../../real-world/cluster-policy.ts";
 import { permit } from "../../real-world/permissions.ts";
 import { runInProcess } from "../../unit/kubectl-iam/support/in-process.ts";
 import type { Ended } from "../../unit/kubectl-iam/support/plugin.ts";
@@ -311,6 +313,34 @@ test("rotate ends at once if no key can be issued before a manual change", async
   expect(await iam("rotate fixed --timeout 1m")).toMatchObject({ code: 0 });
   await world.delete("ApiKey", "fixed");
   await world.isGone("ApiKey", "fixed");
+});
+
+test("rotate ends at once if a policy of the cluster refuses the Secret of a new key", async () => {
+  await world.apiKey("kept", { serviceAccountRef: { name: "ci-bot" } });
+  await world.ready("ApiKey", "kept");
+  /** The API server applies a policy, or its end, after a moment. */
+  const isForeseen = (reason: string) =>
+    world.until(reason, async () => {
+      await world.reconcile("ApiKey", "kept", toMicroTime(Date.now()));
+      const { conditions } = (await world.get("ApiKey", "kept")).status ?? {};
+      return findCondition(conditions, "IssuanceAllowed")?.reason === reason;
+    });
+  const endPolicy = await requireOfSecrets(world, "object.metadata.name != 'kept-next'");
+  await isForeseen("SecretRejected");
+  expect(await iam("rotate kept --timeout 1m")).toMatchObject({
+    code: 3,
+    notes: expect.stringMatching(
+      /^error: iamkey\/kept: no new key is reported yet: SecretRejected: .*In a dry run, /m,
+    ),
+  });
+  expect((await iam("status iamkey/kept")).output).toMatch(
+    /^Next +Declare in spec\.secret .* without a request, the operator tries again within an hour\./m,
+  );
+  await endPolicy();
+  await isForeseen("Allowed");
+  expect(await iam("rotate kept --timeout 1m")).toMatchObject({ code: 0 });
+  await world.delete("ApiKey", "kept");
+  await world.isGone("ApiKey", "kept");
 });
 
 test("restore-access does not count on a PolicyBinding that is being deleted", async () => {

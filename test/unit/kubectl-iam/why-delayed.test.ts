@@ -34,6 +34,16 @@ const forbidding = (reason: string) => ({
     ],
   },
 });
+const stoppedBy = (reason: string, allowed = "False", more: object = {}) =>
+  key(["True", reason], {
+    status: {
+      conditions: [
+        { type: "Ready", status: "True", reason, message: "Of ApiKey." },
+        { type: "IssuanceAllowed", status: allowed, reason, message: "Of the next key." },
+      ],
+      ...more,
+    },
+  });
 const delivered = key(["True", "KeyDelivered"]);
 const waiting = key(["False", "ServiceAccountNotReady", "Reconciling"]);
 
@@ -111,6 +121,30 @@ test.each<[string, Parameters<typeof whyDelayed>[0], string, boolean, number?]>(
     { object: key(["True", "SecretImmutable"]) },
     "SecretImmutable: Of ApiKey.",
     true,
+  ],
+  [
+    "a policy of the cluster that stops the next key",
+    { object: stoppedBy("SecretRejected") },
+    "SecretRejected: Of the next key.",
+    true,
+  ],
+  [
+    "a policy of the cluster that would change the Secret of the next key",
+    { object: stoppedBy("SecretNotKept") },
+    "SecretNotKept: Of the next key.",
+    true,
+  ],
+  [
+    "a policy of the cluster that changes a Secret, and stops no key",
+    { object: stoppedBy("SecretNotKept", "True") },
+    "SecretNotKept: Of ApiKey.",
+    false,
+  ],
+  [
+    "a policy of the cluster that holds up the pair of a key that is issued",
+    { object: stoppedBy("SecretRejected", "False", { pending: { keyId: "k" } }) },
+    "SecretRejected: Of the next key.",
+    false,
   ],
   [
     "the same, reported before the last request",
