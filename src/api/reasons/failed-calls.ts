@@ -12,7 +12,7 @@ export const ofConsoleCalls = {
   PermissionDenied: {
     meaning:
       "The console answered with status 403: the connection's user, or the key, does not have permission for this call.",
-    fix: "Follow the checks in the message; ask the console's administrator. Then run `kubectl iam reconcile`: without a request, the next retry follows after 5 minutes (policies, quotas) or half an hour.",
+    fix: "Follow the checks in the message; ask the console's administrator. Then run `kubectl iam reconcile`: without a request, the next retry follows after 5 minutes (policies), after `spec.interval`, doubling up to 5 minutes if it is shorter (quotas), or within half an hour.",
   },
   NotFound: {
     meaning:
@@ -77,12 +77,12 @@ export const ofApiServerCalls = {
     meaning:
       "The operator lacks a permission, a quota is used up, an admission rule rejected the write, or the namespace is terminating.",
     check: "the message; it quotes the API server.",
-    fix: "Grant the operator the permission ([least privilege](least-privilege.md)), or raise the quota. `secrets.credentials` and `rbac.configMaps` of the chart grant what a ClusterConnection names, `consumers.mode` the counting of Pods.",
+    fix: "Grant the operator the permission ([least privilege](least-privilege.md)), or raise the quota. `secrets.credentials` and `rbac.configMaps` of the chart grant what a ClusterConnection names, `consumers.mode` the counting of Pods. The call is retried after half a second, doubling to five minutes.",
   },
   Invalid: {
     meaning:
       "The API server does not accept the object, because of an admission rule or because a Secret is larger than 1 MiB.",
-    fix: "If the message names a policy or webhook of the cluster, exempt the operator's objects from it, or declare in the spec what it requires. Otherwise correct the spec, usually `spec.secret`.",
+    fix: "If the message names a policy or webhook of the cluster, exempt the operator's objects from it, or declare in the spec what it requires. Otherwise correct the spec, usually `spec.secret`. After a change elsewhere, run `kubectl iam reconcile`: without a request, the next retry follows within half an hour.",
   },
   BadRequest: {
     meaning:

@@ -40,7 +40,7 @@ export const ofKeys = {
     meaning:
       "The Secret, or the Secret `NAME-next`, belongs to another owner or another ApiKey. The operator does not change it, and issues no key. A Secret that two ApiKeys name belongs to the ApiKey that has a key, otherwise to the older one.",
     check: "`kubectl get secret NAME -n NAMESPACE -o yaml`: owner references, labels, type.",
-    fix: "Never delete the Secret of another ApiKey: it may hold the only copy of a key in use. If nothing uses the Secret, delete it: the operator notices that within six minutes, or at once after `kubectl iam reconcile iamkey/NAME`. Otherwise create another ApiKey with a different `spec.secret.name`, or let the operator adopt the Secret:",
+    fix: "Never delete the Secret of another ApiKey: it may hold the only copy of a key in use. If nothing uses the Secret, delete it: the operator notices that within six minutes, within an hour if no key is needed yet, or at once after `kubectl iam reconcile iamkey/NAME`. Otherwise create another ApiKey with a different `spec.secret.name`, or let the operator adopt the Secret:",
     commands: [
       "kubectl label secret NAME --namespace NAMESPACE iam-operator.io/api-key=APIKEY",
       `kubectl patch iamkey APIKEY --namespace NAMESPACE --type=merge -p '{"spec":{"secret":{"onExisting":"Adopt"}}}'`,
@@ -55,14 +55,14 @@ export const ofKeys = {
     meaning:
       "The API server stores the Secret with other labels, annotations or entries than the operator writes: probably an admission policy or webhook changes it. A key in use stays. If a new pair could not be delivered that way, the operator issues no key.",
     check: "the mutating policies and webhooks of the cluster that match Secrets.",
-    fix: "Exempt the operator's Secrets (label `app.kubernetes.io/managed-by: iam-operator`) from the policy. If it changes only labels or annotations of `spec.secret`, you can declare its values there instead.",
+    fix: "Exempt the operator's Secrets (label `app.kubernetes.io/managed-by: iam-operator`) from the policy, and run `kubectl iam reconcile iamkey/NAME`: without a request, the operator tries again within an hour whether a new key can be delivered, and writes the Secret of a key in use again only after a change of it or of `spec.secret`. If the policy changes only labels or annotations of `spec.secret`, you can declare its values there instead.",
   },
   SecretRejected: {
     meaning:
       "In a dry run, the API server rejects a write that the next key needs: an admission policy, a webhook or a ResourceQuota forbids it, or the Secret is invalid. A key in use stays; the operator issues no other. Or it rejects the Secret `NAME-next` of a key that is already issued: the message then names the key.",
     check:
       "the message, which quotes the API server. A rotation needs one more Secret for a while, `NAME-next`.",
-    fix: "Declare in `spec.secret` what the API server requires, exempt the operator's Secrets (label `app.kubernetes.io/managed-by: iam-operator`) from the policy that rejects them, or raise the quota. Then run `kubectl iam reconcile iamkey/NAME`, or wait for an hour.",
+    fix: "Declare in `spec.secret` what the API server requires, exempt the operator's Secrets (label `app.kubernetes.io/managed-by: iam-operator`) from the policy that rejects them, or raise the quota. Then run `kubectl iam reconcile iamkey/NAME`: without a request, the operator tries again within an hour.",
   },
   SecretImmutable: {
     meaning:

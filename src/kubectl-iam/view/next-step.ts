@@ -151,9 +151,10 @@ function adviceOnItself(
   // Some help refers to the message, which a list of objects does not show.
   const text = /\bthe message\b/.test(help) ? `${ended(message)} ${help}`.trim() : help;
   const advice = withNames(text, object, world);
-  return reason === "SecretConflict"
-    ? `${advice} The operator notices a change of the Secret within six minutes, or now with ${commandAbout("reconcile", object)}.`
-    : advice;
+  if (reason !== "SecretConflict") return advice;
+  // A conflict of a key that is not needed yet is known from dry runs.
+  const noticed = readinessOf(object).reason === reason ? "six minutes" : "an hour";
+  return `${advice} The operator notices a change of the Secret within ${noticed}, or now with ${commandAbout("reconcile", object)}.`;
 }
 
 /** The advice for these names the object to resume. */

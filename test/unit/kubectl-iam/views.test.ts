@@ -2,6 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { reasons } from "../../../src/api/reasons/sections.ts";
 import type { ResourceQuotaExport } from "../../../src/api/resource-quota-export.ts";
+import { describeUnkept } from "../../../src/kinds/api-key/rules/blocks.ts";
+import { describeNotKept } from "../../../src/kinds/api-key/rules/not-kept.ts";
 import { isAbout } from "../../../src/kubectl-iam/cluster/events.ts";
 import { NO_FORECAST } from "../../../src/kubectl-iam/cluster/forecast.ts";
 import type { AnyObject } from "../../../src/kubectl-iam/cluster/kinds.ts";
@@ -599,6 +601,18 @@ describe("the next step", () => {
       "within six minutes, or now with kubectl iam reconcile iamkey/k -n n.",
     ],
     [
+      "SecretNotKept",
+      {},
+      describeUnkept({ name: "k-next", what: "label a" }),
+      "Exempt the operator's Secrets from the policy, and run kubectl iam reconcile iamkey/k -n n; without a request, the operator tries again within an hour.",
+    ],
+    [
+      "SecretNotKept",
+      {},
+      describeNotKept("k", "label a"),
+      "Exempt the Secret from the policy and run kubectl iam reconcile iamkey/k -n n; if the policy",
+    ],
+    [
       "ServiceAccountNotFound",
       ofAccount,
       "ServiceAccount ci-bot does not exist in this namespace; create it.",
@@ -867,6 +881,13 @@ describe("the next step", () => {
       isNeeded: true,
       text: "Exempt the Secret from the policy.",
     });
+  });
+
+  test("of a key whose next Secret is in the way, as a dry run has shown, is noticed later", () => {
+    const reason = "SecretConflict";
+    const forecast = { type: "IssuanceAllowed", status: "False", reason, message: "" };
+    const status = { conditions: [ready("True", "KeyDelivered"), forecast] };
+    expect(nextStep(object([], { status }), empty, now).text).toContain(" within an hour, or now ");
   });
 
   test("of a key in order is when it is renewed", () => {

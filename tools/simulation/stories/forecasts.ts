@@ -221,8 +221,18 @@ export const forecastStories: readonly Story[] = [
     await world.pass(MINUTE);
     world.expect("it is foreseen", forecastOf(world), ["False", "SecretRejected"]);
   }),
+  unready("a Secret that is in the way of the next key is gone", async (world) => {
+    await world.begin();
+    world.sim.create(secretType, { metadata: inNamespace("ci-next"), data: {} });
+    world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
+    await world.pass(MINUTE);
+    world.expect("it is foreseen", forecastOf(world), ["False", "SecretConflict"]);
+    world.sim.delete(secretType, "ci-next");
+    await world.pass(HOUR + MINUTE);
+    world.expect("its end within an hour", forecastOf(world), ["True", "Allowed"]);
+  }),
   unready(
-    "a policy that comes later is foreseen within a day, and so is its end",
+    "a policy that comes later is foreseen within a day, and its end within an hour",
     async (world) => {
       await world.begin();
       refuse(world, "ci-next");
@@ -232,7 +242,7 @@ export const forecastStories: readonly Story[] = [
       await world.pass(MINUTE);
       world.expect("a start forgets nothing", forecastOf(world), ["False", "SecretRejected"]);
       world.sim.kube.admission.pop();
-      await world.pass(DAY + HOUR);
+      await world.pass(HOUR + MINUTE);
       world.expect("so is its end", forecastOf(world), ["True", "Allowed"]);
       world.expect("no other key is issued", world.issued, 1);
     },

@@ -64,6 +64,17 @@ export const clusterPolicyStories: readonly Story[] = [
     await world.pass(MINUTE);
     world.expect("it is mended", readyOf(world).said, ["True", "KeyDelivered"]);
   }),
+  unready("a policy that would change a new key's Secret is noticed to be gone", async (world) => {
+    await world.begin();
+    mutate(world, withLabel("app.kubernetes.io/managed-by", "them"));
+    world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
+    await world.pass(MINUTE);
+    const forecast = () => world.condition(apiKeyType, "ci", "IssuanceAllowed");
+    world.expect("it is foreseen", forecast()?.reason, "SecretNotKept");
+    world.sim.kube.admission.pop();
+    await world.pass(HOUR + MINUTE);
+    world.expect("its end within an hour", forecast()?.reason, "Allowed");
+  }),
   story("a policy that adds an entry is not fought", async (world) => {
     await world.begin();
     mutate(world, (secret) => {

@@ -153,7 +153,7 @@ export function pairIsUndeliverable(stop: KeyNeed): Waiting {
 }
 
 export function describeUnkept({ name, what }: UnkeptSecret): string {
-  return `In a dry run, the API server stores Secret ${name} with a different ${what} than the operator writes, so a new key could not be delivered, and none is issued: probably an admission policy or webhook of the cluster changes it. Exempt the operator's Secrets from the policy.`;
+  return `In a dry run, the API server stores Secret ${name} with a different ${what} than the operator writes, so a new key could not be delivered, and none is issued: probably an admission policy or webhook of the cluster changes it. Exempt the operator's Secrets from the policy, and run kubectl iam reconcile; without a request, the operator tries again within an hour.`;
 }
 
 function lifetimeIsNotGranted({ spec, account }: ApiKeySnapshot): Waiting | undefined {

@@ -42,5 +42,5 @@ export function reportNotKept(snapshot: ApiKeySnapshot, at: ClockReading): Waiti
 }
 
 export function describeNotKept(name: string, what: string): string {
-  return `The API server stores Secret ${name} with a different ${what} than the operator writes: probably an admission policy or webhook of the cluster changes it. Exempt the Secret from the policy; if the policy changes only labels or annotations of spec.secret, you can declare its values there instead. The operator writes the Secret again after a change of it or of the ApiKey, or on request by kubectl iam reconcile.`;
+  return `The API server stores Secret ${name} with a different ${what} than the operator writes: probably an admission policy or webhook of the cluster changes it. Exempt the Secret from the policy and run kubectl iam reconcile; if the policy changes only labels or annotations of spec.secret, you can declare its values there instead. The operator writes the Secret again on request, or after a change of it or of spec.secret.`;
 }

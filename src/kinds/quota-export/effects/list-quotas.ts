@@ -89,5 +89,5 @@ function refusalOf(
 
 function rejection(error: IamError, { metadata, status }: ApiKey): string {
   const rejected = `The console does not accept key ${status?.current?.keyId ?? ""} of ApiKey ${metadata.name}`;
-  return `${withRequestId(rejected, error)}: it is missing, inactive or expired, or its account is inactive. It is tried again within five minutes, and when the key changes.`;
+  return `${withRequestId(rejected, error)}: it is missing, inactive or expired, or its account is inactive. It is tried again after spec.interval, at least five minutes, and when the key changes.`;
 }

@@ -123,7 +123,11 @@ test.each([
   const binding = { ...bindingOf(text), requestedAt: "now" };
   const given = snapshot(account(), [binding]);
   const readiness = { state, reason: "PermissionDenied", message: "No." };
-  const { objects } = report(given, { kind: "Failed", error: new Error("no"), readiness }, undefined);
+  const { objects } = report(
+    given,
+    { kind: "Failed", error: new Error("no"), readiness },
+    undefined,
+  );
   expect(objects[0]?.handledRequest).toBe(handled);
 });
 
