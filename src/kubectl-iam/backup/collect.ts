@@ -24,11 +24,11 @@ import {
   unlessForbidden,
   type World,
 } from "../cluster/read.ts";
+import { readAll } from "../cluster/read-all.ts";
 import { usersOf } from "../cluster/relations.ts";
 import { forgottenKeys, gapsOf } from "./gaps.ts";
 import { keyIdIn, secretNamesOf } from "./key-secrets.ts";
 import { inOrder, toManifest } from "./manifest.ts";
-import { readAll } from "./read-all.ts";
 
 interface Backup {
   readonly objects: readonly FileObject[];
@@ -43,6 +43,8 @@ interface Backup {
 export async function collectBackup(cluster: Cluster, options: Options): Promise<Backup> {
   const scope = scopeOf(cluster, options);
   const { world: found, unreadable } = await readWorld(cluster, scope);
+  // A gap names each ClusterConnection that the objects of a namespace use.
+  const unread = unreadable.filter((kind) => scope === undefined || kind !== "ClusterConnection");
   const world = scope === undefined ? found : withUsedConnections(found);
   const own = objectsOf(world) as readonly (AnyObject & FileObject)[];
   const [inputs, pairs, namespaces] = await Promise.all([
@@ -54,7 +56,7 @@ export async function collectBackup(cluster: Cluster, options: Options): Promise
   const objects = stored.filter((each) => !isBeingDeleted(each)).map(toManifest);
   return {
     objects: inOrder(objects),
-    unreadable,
+    unreadable: unread,
     gaps: [...inputs.gaps, ...gapsOf(world, pairs)],
     remarks: forgottenKeys(world),
   };

@@ -6,10 +6,10 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { FileObject } from "../cluster/given-objects.ts";
 import { typeOf } from "../cluster/kinds.ts";
 import { unlessForbidden } from "../cluster/read.ts";
+import { readAll } from "../cluster/read-all.ts";
 import { refsOf } from "../cluster/relations.ts";
 import { lackImports, type NamespaceLabels } from "./imports.ts";
 import { NAME_LABEL } from "./manifest.ts";
-import { readAll } from "./read-all.ts";
 
 export interface ImportGap {
   readonly connection: ClusterConnection;

@@ -8,10 +8,10 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { FileObject } from "../cluster/given-objects.ts";
 import { typeOf } from "../cluster/kinds.ts";
 import { unlessForbidden } from "../cluster/read.ts";
+import { readAll } from "../cluster/read-all.ts";
 import { refsOf } from "../cluster/relations.ts";
 import { keyIdIn, secretNamesOf } from "./key-secrets.ts";
 import { saIdOf, titleOf, typeOfManifest } from "./manifest.ts";
-import { readAll } from "./read-all.ts";
 
 type Verdict =
   | { readonly kind: "Create" | "Exists" }

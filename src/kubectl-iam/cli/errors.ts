@@ -7,7 +7,10 @@ export const exitCode = {
   usage: 2,
   /** The command failed, was declined, or timed out. */
   failed: 3,
-  /** `diff`, `orphans`, `doctor`: the result is unknown, because something cannot be or is not yet read. */
+  /**
+   * `diff`, `orphans`, `doctor`, `uninstall`, `status` of a kind: the result is unknown, because something cannot be or is
+   * not yet read.
+   */
   unknown: 4,
 } as const;
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode];

@@ -12,7 +12,7 @@ const NAME = "kubectl iam";
 const ENDINGS = `
 Kinds: iamsa (ServiceAccount), iampb (PolicyBinding), iamkey (ApiKey), iamrq (ResourceQuotaExport), iamconn (Connection), iamcconn (ClusterConnection).
 
-Exit status: 0 done; 1 found something, such as a difference or an unready object; 2 the command line is wrong or lacks a decision, and nothing was carried out; 3 failed, declined or not done in time; 4 the result is unknown (diff, orphans, doctor).`;
+Exit status: 0 done; 1 found something, such as a difference or an unready object; 2 the command line is wrong or lacks a decision, and nothing was carried out; 3 failed, declined or not done in time; 4 the result is unknown (diff, orphans, doctor, uninstall, status of a kind).`;
 
 /** Runs one command line; returns the exit status. Throws UsageError, and any error of the command. */
 export async function runProgram(args: readonly string[], io: Io): Promise<ExitCode> {

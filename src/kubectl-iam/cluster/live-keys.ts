@@ -5,6 +5,7 @@ import { findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
 import { isGone } from "./bound-policies.ts";
+import { secretOf } from "./missing-secrets.ts";
 import type { World } from "./read.ts";
 
 interface LiveKey {
@@ -19,15 +20,18 @@ interface LiveKey {
 
 /**
  * Leaves out keys that do not work as last read, and keys of other accounts in the statuses of `apiKeys`, which are
- * those of the namespace. A key without an ID is named by its attempt.
+ * those of the namespace. A key without an ID is named by its attempt. `missing`: Secrets that are known not to exist.
  */
 export function liveKeysOf(
   account: ServiceAccount,
   apiKeys: readonly ApiKey[],
+  missing: ReadonlySet<string> = new Set(),
 ): readonly LiveKey[] {
   if (isGone(account)) return [];
   const known = apiKeys.flatMap((apiKey) =>
-    keysOf(apiKey, account.metadata.name).filter(({ keyId }) => !hasEnded(keyId, apiKey, account)),
+    keysOf(apiKey, account.metadata.name, missing).filter(
+      ({ keyId }) => !hasEnded(keyId, apiKey, account),
+    ),
   );
   const unmanaged = unnamedKeyIds(account, apiKeys).map((keyId) => ({
     keyId,
@@ -76,12 +80,15 @@ export function keyLines(keys: readonly LiveKey[]): readonly string[] {
 }
 
 /** The keys that the ApiKey has of the account. A status without an account is about the account of the spec. */
-function keysOf({ metadata, spec, status }: ApiKey, account: string): readonly LiveKey[] {
+function keysOf(apiKey: ApiKey, account: string, missing: ReadonlySet<string>): readonly LiveKey[] {
+  const { metadata, spec, status } = apiKey;
   const isOf = (key: { readonly serviceAccount?: string | undefined } | undefined) =>
     key !== undefined && (key.serviceAccount ?? spec.serviceAccountRef.name) === account;
   const name = `iamkey/${metadata.name}`;
   const { current, pending, secretName, superseded = [], orphaned = [] } = status ?? {};
-  const where = `${name}, in secret/${secretName ?? metadata.name}`;
+  const secret = `secret/${secretName ?? metadata.name}`;
+  const isLost = secretOf(apiKey).some((key) => missing.has(keyText(key)));
+  const where = isLost ? `${name}, whose ${secret} does not exist` : `${name}, in ${secret}`;
   return [
     ...[current]
       .filter((key) => key !== undefined)

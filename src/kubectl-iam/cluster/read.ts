@@ -18,10 +18,7 @@ export interface World {
 
 export interface Reading {
   readonly world: World;
-  /**
-   * Requested kinds that cannot be listed for lack of permission. Leaves out ClusterConnections, which tenants can
-   * seldom list.
-   */
+  /** Requested kinds that cannot be listed for lack of permission. */
   readonly unreadable: readonly KindName[];
 }
 
@@ -71,9 +68,7 @@ export async function readWorld(
       apiKeys,
       quotaExports,
     },
-    unreadable: kindNames.filter(
-      (name) => name !== "ClusterConnection" && unreadable.some(({ kind }) => kind === name),
-    ),
+    unreadable: kindNames.filter((name) => unreadable.some(({ kind }) => kind === name)),
   };
 }
 
@@ -86,10 +81,11 @@ export function notListable(
   const plurals = kindNames
     .filter((kind) => unlisted.includes(kind))
     .map((kind) => kindOf(kind).plural);
-  const where = namespace === undefined ? "all namespaces" : `namespace ${namespace}`;
+  const isOfCluster = unlisted.every((kind) => !typeOf(kind).namespaced);
+  const scope = namespace === undefined ? " in all namespaces" : ` in namespace ${namespace}`;
   return new KubeError(
     "Forbidden",
-    `you do not have permission to list ${plurals.join(", ")} in ${where}`,
+    `you do not have permission to list ${plurals.join(", ")}${isOfCluster ? "" : scope}`,
     { status: 403, reason: "Forbidden", cause },
   );
 }

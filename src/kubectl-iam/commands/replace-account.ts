@@ -19,6 +19,7 @@ import {
 } from "../cluster/kinds.ts";
 import { listed } from "../cluster/listed.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
+import { missingSecrets } from "../cluster/missing-secrets.ts";
 import { readObject } from "../cluster/read.ts";
 import { revokedText } from "../cluster/revocation.ts";
 import { DEFAULT_TIMEOUT } from "../cluster/wait.ts";
@@ -53,7 +54,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       );
     return exitCode.ok;
   }
-  io.note(describe(invocation, plan, objects));
+  const lost = await missingSecrets(cluster, cluster.namespace, objects.apiKeys);
+  io.note(describe(invocation, plan, objects, lost));
   await confirm(
     invocation,
     `Every call with these keys will be denied at the end. Replace ${name} by ${plan.successor}?`,
@@ -75,7 +77,12 @@ async function readBefore(
   }
 }
 
-function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects): string {
+function describe(
+  { io, options }: Invocation,
+  plan: Plan,
+  { apiKeys }: Objects,
+  lost: ReadonlySet<string>,
+): string {
   const { account, successor, missing, moving, leaving } = plan;
   return renderFields(
     [
@@ -89,7 +96,7 @@ function describe({ io, options }: Invocation, plan: Plan, { apiKeys }: Objects)
         ...waitTexts(moving, { isUrgent: options.now === true, isOver: isGone(account) }),
       ),
       field("Unbinds", boundText(account)),
-      field("Keys", ...keyLines(liveKeysOf(account, apiKeys))),
+      field("Keys", ...keyLines(liveKeysOf(account, apiKeys, lost))),
     ],
     screenOf(io),
   );

@@ -19,6 +19,7 @@ import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { type AnyObject, commandAbout, nameOf, parseNameOf } from "../cluster/kinds.ts";
 import { listed } from "../cluster/listed.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
+import { missingSecrets } from "../cluster/missing-secrets.ts";
 import { readObject, readUsers, unlessForbidden } from "../cluster/read.ts";
 import { type Missing, unobserved, waitForAll } from "../cluster/wait.ts";
 import { field, renderFields } from "../view/fields.ts";
@@ -31,7 +32,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   await using cluster = await openCluster(io, options);
   const account = await readObject(cluster, "ServiceAccount", name);
   const { apiKeys, policyBindings } = await readRemaining(cluster, name);
-  const keys = liveKeysOf(account, apiKeys);
+  const missing = await missingSecrets(cluster, cluster.namespace, apiKeys);
+  const keys = liveKeysOf(account, apiKeys, missing);
   const policies = [...new Set(policyBindings.flatMap(({ spec }) => spec.policyIds))];
   io.note(
     renderFields(

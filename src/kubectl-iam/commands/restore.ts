@@ -7,7 +7,6 @@ import { IMPORT_GRANT, withImports } from "../backup/imports.ts";
 import { inOrder, titleOf, toManifest, typeOfManifest } from "../backup/manifest.ts";
 import { outcomeOf } from "../backup/outcome.ts";
 import { planRestore, type Step } from "../backup/plan.ts";
-import { readAll } from "../backup/read-all.ts";
 import type { Invocation } from "../cli/command.ts";
 import { confirm } from "../cli/confirm.ts";
 import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
@@ -16,6 +15,7 @@ import { changeOf, isToWait, makeChanges } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { placed, readObjects } from "../cluster/given-objects.ts";
 import { type AnyObject, isCustomResource, nameOf, typeOf } from "../cluster/kinds.ts";
+import { readAll } from "../cluster/read-all.ts";
 import { waitForAll } from "../cluster/wait.ts";
 import { readinessOf } from "../view/readiness.ts";
 

@@ -11,6 +11,7 @@ import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { type AnyObject, parseNameOf } from "../cluster/kinds.ts";
 import { listed } from "../cluster/listed.ts";
 import { keyLines, liveKeysOf } from "../cluster/live-keys.ts";
+import { missingSecrets } from "../cluster/missing-secrets.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { readObject, readUsers } from "../cluster/read.ts";
 import { revocationChange, waitUntilRevoked } from "../cluster/revocation.ts";
@@ -42,11 +43,11 @@ async function revoke(
   account: ServiceAccount,
 ): Promise<readonly AnyObject[]> {
   const { name } = account.metadata;
-  const [users, pods] = await Promise.all([
+  const [{ apiKeys: keys }, pods] = await Promise.all([
     readUsers(cluster, name),
     podsBySecret(cluster, cluster.namespace),
   ]);
-  const keys = users.apiKeys;
+  const missing = await missingSecrets(cluster, cluster.namespace, keys);
   const secrets = keys
     .filter((key) => accountInUse(key) === name)
     .flatMap(({ status }) => status?.secretName ?? []);
@@ -57,7 +58,7 @@ async function revoke(
       [
         field("Account", accountText(account)),
         field("Unbinds", boundText(account)),
-        field("Keys", ...keyLines(liveKeysOf(account, keys))),
+        field("Keys", ...keyLines(liveKeysOf(account, keys, missing))),
         field("Pods", podsText(used, pods !== undefined)),
       ],
       screenOf(io),

@@ -2,16 +2,18 @@
 
 import type { ApiKey } from "../../api/api-key.ts";
 import type { KindName } from "../../api/kinds.ts";
-import { namespaceType, secretType } from "../../kube/resource-types.ts";
+import { namespaceType } from "../../kube/resource-types.ts";
 import { SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
-import { type ExitCode, exitCode, Failure, UsageError } from "../cli/errors.ts";
+import { type ExitCode, exitCode, Failure, Unknown, UsageError } from "../cli/errors.ts";
 import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
 import { isAbout, listEvents } from "../cluster/events.ts";
 import { type AnyObject, findKind, nameOf, type ObjectName } from "../cluster/kinds.ts";
 import { noteLeader } from "../cluster/leader.ts";
+import { isMissing, secretOf } from "../cluster/missing-secrets.ts";
 import {
   noteUnreadable,
+  notListable,
   objectsOf,
   readObject,
   readWorld,
@@ -86,6 +88,8 @@ async function showAll(
   const { world, unreadable } = await readWorld(cluster, scope, {
     labelSelector: options.selector,
   });
+  if (kind !== undefined && unreadable.includes(kind))
+    throw new Unknown(notListable([kind], scope, undefined));
   const now = cluster.now();
   const shown = objectsOf(world).filter((object) =>
     kind === undefined ? scope === undefined || isOfScope(object, world) : object.kind === kind,
@@ -118,7 +122,7 @@ async function showAll(
       ? `No ${what} in any namespace.`
       : `No ${what} in namespace ${scope}; -A shows all namespaces.`;
   await printTable(invocation, { rows, columns, empty, nameOf: ({ object }) => object });
-  noteUnreadable(io, kind === undefined ? unreadable : unreadable.filter((each) => each === kind));
+  if (kind === undefined) noteUnreadable(io, unreadable);
   return isLed && rows.every(({ ready }) => ready === "True") ? exitCode.ok : exitCode.found;
 }
 
@@ -138,12 +142,9 @@ async function requireNamespace({ kube }: Cluster, name: string): Promise<void> 
     );
 }
 
-/** A Secret that cannot be read for lack of permission counts as existing. */
-async function isSecretMissing({ kube }: Cluster, { metadata, status }: ApiKey): Promise<boolean> {
-  const { namespace = "" } = metadata;
-  if (status?.secretName === undefined) return false;
-  const reading = kube.get(secretType, { namespace, name: status.secretName });
-  return (await unlessForbidden(reading.then((secret) => secret === undefined))) ?? false;
+async function isSecretMissing(cluster: Cluster, apiKey: ApiKey): Promise<boolean> {
+  const [secret] = secretOf(apiKey);
+  return secret !== undefined && (await isMissing(cluster, secret));
 }
 
 async function showOne(

@@ -3,11 +3,14 @@ import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { keyText, type ObjectKey } from "../../kube/resource.ts";
+import type { Instant } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { declaredText } from "../cluster/bound-policies.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { type AnyObject, type Named, nameOf, toText } from "../cluster/kinds.ts";
 import { noteLeader } from "../cluster/leader.ts";
+import { missingSecrets, secretOf } from "../cluster/missing-secrets.ts";
 import { podsBySecret } from "../cluster/pods.ts";
 import { noteUnreadable, readWorld, type World } from "../cluster/read.ts";
 import { belongsTo, refersTo } from "../cluster/relations.ts";
@@ -28,7 +31,13 @@ interface Leaf {
   readonly detail?: string | undefined;
 }
 
-type Pods = ReadonlyMap<string, readonly string[]> | undefined;
+/** What was read beside the operator's objects. */
+interface Beside {
+  readonly pods: ReadonlyMap<string, readonly string[]> | undefined;
+  /** Secrets that do not exist. */
+  readonly missing: ReadonlySet<string>;
+  readonly now: Instant;
+}
 
 export async function run(invocation: Invocation): Promise<void> {
   const { io, options } = invocation;
@@ -38,9 +47,10 @@ export async function run(invocation: Invocation): Promise<void> {
     readWorld(cluster, namespace),
     podsBySecret(cluster, namespace),
   ]);
+  const missing = await missingSecrets(cluster, namespace, world.apiKeys);
   await noteLeader(invocation, cluster);
   const now = cluster.now();
-  const roots = growTree(world, pods, now);
+  const roots = growTree(world, { pods, missing, now });
   if (isStructured(invocation)) return await printValue(invocation, { items: roots });
   await printTable(invocation, {
     rows: drawTree(roots),
@@ -67,9 +77,9 @@ function leafReady({ ready, reason = "", isStalled = false }: Leaf): Cell {
 }
 
 /** Pure. An account whose connection cannot be read still appears below the connection's name. */
-export function growTree(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
+export function growTree(world: World, beside: Beside): readonly Node<Leaf>[] {
   const connections = [...world.clusterConnections, ...world.connections] as readonly AnyObject[];
-  const seen = connections.map((connection) => connectionNode(connection, world, pods, now));
+  const seen = connections.map((connection) => connectionNode(connection, world, beside));
   const isSeen = (account: ServiceAccount) =>
     connections.some((connection) => refersTo(account, connection));
   const unseen = Map.groupBy(
@@ -78,38 +88,38 @@ export function growTree(world: World, pods: Pods, now: number): readonly Node<L
   );
   const rest = [...unseen].map(([object, accounts]) => ({
     value: { object, detail: "not visible to you, or not there" },
-    children: accounts.map((account) => accountNode(account, world, pods, now)),
+    children: accounts.map((account) => accountNode(account, world, beside)),
   }));
   // In one namespace, leave out shared connections that nothing in it uses.
   return [
     ...seen.filter(({ value, children }) => value.namespace !== undefined || children.length > 0),
     ...rest,
-    ...danglingNodes(world, pods, now),
+    ...danglingNodes(world, beside),
   ];
 }
 
-function connectionNode(connection: AnyObject, world: World, pods: Pods, now: number): Node<Leaf> {
+function connectionNode(connection: AnyObject, world: World, beside: Beside): Node<Leaf> {
   const accounts = world.serviceAccounts.filter((each) => refersTo(each, connection));
   const exports = world.quotaExports.filter((each) => refersTo(each, connection));
   const { baseURL } = connection.spec as { readonly baseURL?: string };
   return {
     value: leafOf(connection, baseURL),
     children: [
-      ...accounts.map((account) => accountNode(account, world, pods, now)),
+      ...accounts.map((account) => accountNode(account, world, beside)),
       ...exports.map((each) => ({ value: leafOf(each), children: [] })),
     ],
   };
 }
 
-function accountNode(account: ServiceAccount, world: World, pods: Pods, now: number): Node<Leaf> {
+function accountNode(account: ServiceAccount, world: World, beside: Beside): Node<Leaf> {
   const bindings = world.policyBindings.filter((each) => belongsTo(each, account));
   const keys = world.apiKeys.filter((each) => belongsTo(each, account));
   return {
     value: leafOf(account, account.status?.saId),
     children: [
       ...bindings.map((each) => bindingNode(each, account)),
-      ...keys.map((key) => keyNode(key, pods, now)),
-      ...orphanedAccounts(account, now).map(({ saId, why }) => ({
+      ...keys.map((key) => keyNode(key, beside)),
+      ...orphanedAccounts(account, beside.now).map(({ saId, why }) => ({
         value: {
           object: `account ${saId}`,
           namespace: account.metadata.namespace,
@@ -122,12 +132,12 @@ function accountNode(account: ServiceAccount, world: World, pods: Pods, now: num
 }
 
 /** Objects that refer to an account that does not exist. */
-function danglingNodes(world: World, pods: Pods, now: number): readonly Node<Leaf>[] {
+function danglingNodes(world: World, beside: Beside): readonly Node<Leaf>[] {
   const isDangling = (object: PolicyBinding | ApiKey) =>
     !world.serviceAccounts.some((account) => belongsTo(object, account));
   return [
     ...world.policyBindings.filter(isDangling).map((each) => bindingNode(each)),
-    ...world.apiKeys.filter(isDangling).map((key) => keyNode(key, pods, now)),
+    ...world.apiKeys.filter(isDangling).map((key) => keyNode(key, beside)),
   ];
 }
 
@@ -135,31 +145,33 @@ function bindingNode(binding: PolicyBinding, account?: ServiceAccount): Node<Lea
   return { value: leafOf(binding, declaredText(binding, account)), children: [] };
 }
 
-function keyNode(key: ApiKey, pods: Pods, now: number): Node<Leaf> {
-  const { current, secretName } = key.status ?? {};
+function keyNode(key: ApiKey, beside: Beside): Node<Leaf> {
+  const { current } = key.status ?? {};
   const owner = accountInUse(key);
   const of = owner === key.spec.serviceAccountRef.name ? "" : `, key of iamsa/${owner}`;
-  const detail = current && `expires ${relative(current.expirationTime, now)}${of}`;
+  const detail = current && `expires ${relative(current.expirationTime, beside.now)}${of}`;
   return {
     value: leafOf(key, detail),
-    children: secretNodes(key.metadata.namespace, secretName, pods, current === undefined),
+    children: secretOf(key).map((secret) => secretNode(secret, current === undefined, beside)),
   };
 }
 
-function secretNodes(
-  namespace: string | undefined,
-  name: string | undefined,
-  pods: Pods,
+function secretNode(
+  secret: ObjectKey,
   isWithoutKey: boolean,
-): readonly Node<Leaf>[] {
-  if (name === undefined) return [];
-  const users = pods?.get(`${namespace}/${name}`) ?? [];
-  const children = users.map((pod) => ({
+  { pods, missing }: Beside,
+): Node<Leaf> {
+  const { namespace, name } = secret;
+  const children = (pods?.get(keyText(secret)) ?? []).map((pod) => ({
     value: { object: `pod/${pod}`, namespace },
     children: [],
   }));
-  const detail = isWithoutKey ? "without a key yet" : undefined;
-  return [{ value: { object: `secret/${name}`, namespace, detail }, children }];
+  const detail = missing.has(keyText(secret))
+    ? "does not exist"
+    : isWithoutKey
+      ? "without a key yet"
+      : undefined;
+  return { value: { object: `secret/${name}`, namespace, detail }, children };
 }
 
 function leafOf(object: Named & Pick<AnyObject, "status">, detail?: string): Leaf {

@@ -1,13 +1,16 @@
 /** What remains of each object if everything is removed while the operator runs. Pure. */
 import type { ApiKey } from "../../api/api-key.ts";
 import type { Connection } from "../../api/connection.ts";
+import type { KindName } from "../../api/kinds.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { keyText } from "../../kube/resource.ts";
 import type { Instant } from "../../util/time.ts";
 import { isGone } from "../cluster/bound-policies.ts";
 import { whyDeletionWaits } from "../cluster/deletion-waits.ts";
-import { type AnyObject, commandAbout, nameOf } from "../cluster/kinds.ts";
+import { type AnyObject, commandAbout, nameOf, toText } from "../cluster/kinds.ts";
 import { liveKeysOf, missingAccounts } from "../cluster/live-keys.ts";
+import { secretOf } from "../cluster/missing-secrets.ts";
 import { objectsOf, type World } from "../cluster/read.ts";
 import { belongsTo, chainOf } from "../cluster/relations.ts";
 import { both } from "./time.ts";
@@ -16,21 +19,30 @@ export interface Remnant {
   readonly kind: "Object" | "Account" | "Key" | "Policies" | "Secret" | "Installation";
   readonly namespace: string | undefined;
   readonly what: string;
-  readonly stays: boolean;
+  /** Absent if that is unknown. */
+  readonly stays?: boolean | undefined;
   readonly detail: string;
 }
 
-export function remnantsOf(world: World, home: string, now: Instant): readonly Remnant[] {
+/** What a reader of the world knows beside it. */
+interface Known {
+  readonly unreadable: readonly KindName[];
+  /** Secrets that do not exist. */
+  readonly missing: ReadonlySet<string>;
+  readonly now: Instant;
+}
+
+export function remnantsOf(world: World, home: string, known: Known): readonly Remnant[] {
   return [
     ...objectsOf(world).flatMap((object) => waitingObject(object, world)),
     ...world.serviceAccounts.flatMap((account) => [
-      ...accountRemnant(account, world),
+      ...accountRemnant(account, world, known),
       ...orphanedRemnants(account),
-      ...keyRemnants(account, world, now),
+      ...keyRemnants(account, world, known),
     ]),
-    ...missingAccounts(world).flatMap((account) => keyRemnants(account, world, now)),
+    ...missingAccounts(world).flatMap((account) => keyRemnants(account, world, known)),
     ...world.serviceAccounts.flatMap((account) => policyRemnants(account, world)),
-    ...world.apiKeys.flatMap(secretRemnant),
+    ...world.apiKeys.flatMap((apiKey) => secretRemnant(apiKey, known)),
     {
       kind: "Installation",
       namespace: home,
@@ -65,22 +77,12 @@ function isKept({ spec }: PolicyBinding): boolean {
 }
 
 /** None of an account that another object has imported: that object's row is about it. */
-function accountRemnant(account: ServiceAccount, world: World): readonly Remnant[] {
+function accountRemnant(account: ServiceAccount, world: World, known: Known): readonly Remnant[] {
   const { metadata, spec, status } = account;
   const named = status?.saId === undefined ? spec.saId : undefined;
   if (named !== undefined && world.serviceAccounts.some((one) => one.status?.saId === named))
     return [];
-  const policy = deletionPolicyOf(account);
   const exists = status?.saId !== undefined && !isGone(account);
-  const connection = connectionOf(account, world);
-  const canDelete = connection?.spec.extraCalls?.deleteServiceAccount !== undefined;
-  const details = {
-    Revoke: "its policies are unbound",
-    Retain: "policies bound outside the operator stay bound",
-    Delete: canDelete
-      ? "the connection's deleteServiceAccount call deletes it, with its keys"
-      : `the deletion of ${nameOf(account)} waits: the connection names no deleteServiceAccount call; set another deletionPolicy`,
-  } as const;
   const isAbsent = isGone(account) || status?.ownership === "NotFound";
   const isLeft = !isAbsent && named !== undefined;
   const absent = isLeft
@@ -93,16 +95,58 @@ function accountRemnant(account: ServiceAccount, world: World): readonly Remnant
       kind: "Account",
       namespace: metadata.namespace,
       what: `account ${status?.saId ?? spec.saId ?? "(not created)"} of ${nameOf(account)}`,
-      stays: isLeft || (exists && !(policy === "Delete" && canDelete)),
-      detail: exists ? `${details[policy]}${waitForConnection(connection)}` : absent,
+      ...(exists ? disposalOf(account, world, known) : { stays: isLeft, detail: absent }),
     },
   ];
 }
 
-function waitForConnection(connection: Connection | undefined): string {
-  return connection?.spec.suspend === true
-    ? `; it waits, and is given up in the end, while ${nameOf(connection)} is suspended: ${commandAbout("resume", connection)}`
-    : "";
+/** What the operator does to an account that the console has. */
+function disposalOf(
+  account: ServiceAccount,
+  world: World,
+  known: Known,
+): Pick<Remnant, "stays" | "detail"> {
+  const connection = connectionOf(account, world);
+  const wait = waitForConnection(account, world, known);
+  switch (deletionPolicyOf(account)) {
+    case "Revoke":
+      return { stays: true, detail: `its policies are unbound${wait}` };
+    case "Retain":
+      return { stays: true, detail: `policies bound outside the operator stay bound${wait}` };
+    case "Delete":
+      if (connection === undefined && isUnreadable(account, known))
+        return { detail: `only a deleteServiceAccount call of the connection deletes it${wait}` };
+      return connection?.spec.extraCalls?.deleteServiceAccount === undefined
+        ? {
+            stays: true,
+            detail: `the deletion of ${nameOf(account)} waits: the connection names no deleteServiceAccount call; set another deletionPolicy${wait}`,
+          }
+        : {
+            stays: false,
+            detail: `the connection's deleteServiceAccount call deletes it, with its keys${wait}`,
+          };
+  }
+}
+
+/** Whether the user cannot list the kind of the account's connection. A missing account can be an unreadable one. */
+function isUnreadable({ spec }: Partial<ServiceAccount>, { unreadable }: Known): boolean {
+  return unreadable.includes(spec?.connectionRef?.kind ?? "ServiceAccount");
+}
+
+function unreadableText(account: ServiceAccount): string {
+  const { connectionRef }: Partial<ServiceAccount["spec"]> = account.spec;
+  return `you do not have permission to read ${connectionRef ? toText(connectionRef) : nameOf(account)}`;
+}
+
+/** What holds up the calls to the console. */
+function waitForConnection(account: ServiceAccount, world: World, known: Known): string {
+  const connection = connectionOf(account, world);
+  if (connection?.spec.suspend === true)
+    return `; it waits, and is given up in the end, while ${nameOf(connection)} is suspended: ${commandAbout("resume", connection)}`;
+  if (connection !== undefined) return "";
+  return isUnreadable(account, known)
+    ? `; ${unreadableText(account)}`
+    : `; it waits, and is given up in the end, while ${toText(account.spec.connectionRef)} does not exist`;
 }
 
 function orphanedRemnants({ metadata, status }: ServiceAccount): readonly Remnant[] {
@@ -120,24 +164,30 @@ function deletionPolicyOf({ spec, status }: ServiceAccount): "Revoke" | "Retain"
 }
 
 /** Keys stay valid unless the connection names a call that revokes them, or their account is deleted. */
-function keyRemnants(account: ServiceAccount, world: World, now: Instant): readonly Remnant[] {
+function keyRemnants(account: ServiceAccount, world: World, known: Known): readonly Remnant[] {
   const { namespace } = account.metadata;
   const keys = world.apiKeys.filter((key) => key.metadata.namespace === namespace);
-  const { disableKey, deleteKey, deleteServiceAccount } =
-    connectionOf(account, world)?.spec.extraCalls ?? {};
-  const isDeleted = account.spec.deletionPolicy === "Delete" && deleteServiceAccount !== undefined;
+  const connection = connectionOf(account, world);
+  const { disableKey, deleteKey, deleteServiceAccount } = connection?.spec.extraCalls ?? {};
+  const isToDelete = account.spec.deletionPolicy === "Delete";
   const expiry = new Map(keys.flatMap(({ status }) => expirations(status)));
-  return liveKeysOf(account, keys).map(({ keyId, where, isManaged }) => {
-    const isEnded = isDeleted || (isManaged && (disableKey ?? deleteKey) !== undefined);
-    const until = expiry.get(keyId);
+  return liveKeysOf(account, keys, known.missing).map(({ keyId, where, isManaged }) => {
+    const isEnded =
+      (isToDelete && deleteServiceAccount !== undefined) ||
+      (isManaged && (disableKey ?? deleteKey) !== undefined);
+    const isUnknown =
+      connection === undefined && isUnreadable(account, known) && (isToDelete || isManaged);
+    const end = expiry.get(keyId);
+    const until = end === undefined ? "it expires" : `${both(end, known.now)} at the latest`;
+    const valid = `stays valid until ${until}${isUnknown ? `, unless a call of the connection revokes it; ${unreadableText(account)}` : ""}`;
     return {
       kind: "Key",
       namespace,
       what: `key ${keyId} (${where})`,
-      stays: !isEnded,
+      stays: isUnknown ? undefined : !isEnded,
       detail: isEnded
-        ? "is deleted or disabled by the connection's extraCalls"
-        : `stays valid until ${until === undefined ? "it expires" : `${both(until, now)} at the latest`}`,
+        ? `is deleted or disabled by the connection's extraCalls${waitForConnection(account, world, known)}`
+        : valid,
     };
   });
 }
@@ -165,14 +215,17 @@ function policyRemnants(account: ServiceAccount, world: World): readonly Remnant
 }
 
 /** An ApiKey without a key may name the Secret of another one. */
-function secretRemnant({ metadata, spec, status }: ApiKey): readonly Remnant[] {
-  if (status?.secretName === undefined || status.current === undefined) return [];
+function secretRemnant(apiKey: ApiKey, { missing }: Known): readonly Remnant[] {
+  const { metadata, spec, status } = apiKey;
+  const [secret] = secretOf(apiKey);
+  if (secret === undefined || status?.current === undefined) return [];
+  if (missing.has(keyText(secret))) return [];
   const stays = spec.secret?.deletionPolicy === "Retain";
   return [
     {
       kind: "Secret",
       namespace: metadata.namespace,
-      what: `secret/${status.secretName}`,
+      what: `secret/${secret.name}`,
       stays,
       detail: stays ? "spec.secret.deletionPolicy is Retain" : "is deleted with its ApiKey",
     },

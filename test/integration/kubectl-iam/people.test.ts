@@ -95,6 +95,17 @@ describe("a user with read permissions", () => {
     expect(ended.code).toBe(0);
   });
 
+  test("is told that ClusterConnections cannot be listed", async () => {
+    const left = "Not shown, since you do not have permission to list them: clusterconnections.\n";
+    for (const command of ["status", "status ci-bot-key", "tree"])
+      expect((await iam(`${command} --as viewer`)).notes).toContain(left);
+    expect(await iam("status iamcconn --as viewer")).toMatchObject({
+      code: 4,
+      output: "",
+      notes: expect.stringContaining("you do not have permission to list clusterconnections)"),
+    });
+  });
+
   test.each([
     "rotate ci-bot-key",
     "reconcile iamkey/ci-bot-key",
@@ -133,7 +144,7 @@ describe("a user with permission to read ApiKeys only", () => {
     ]);
   });
   const left =
-    "Not shown, since you do not have permission to list them: connections, serviceaccounts, policybindings, resourcequotaexports.\n";
+    "Not shown, since you do not have permission to list them: clusterconnections, connections, serviceaccounts, policybindings, resourcequotaexports.\n";
 
   test.each([
     ["expiring", ""],

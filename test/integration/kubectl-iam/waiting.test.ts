@@ -496,6 +496,12 @@ describe("without an operator", () => {
       expect((await iam("status iamkey/ci-bot-key")).output).toMatch(
         /^Secret +secret\/ci-bot-key, which does not exist$/m,
       );
+      expect((await iam("tree")).output).toMatch(/secret\/ci-bot-key +does not exist$/m);
+      const lost = /\(iamkey\/ci-bot-key, whose secret\/ci-bot-key does not exist\)/;
+      expect((await iam("revoke-access ci-bot --dry-run")).notes).toMatch(lost);
+      const rest = (await iam("uninstall --dry-run")).output;
+      expect(rest).toMatch(lost);
+      expect(rest).not.toMatch(/ secret\/ci-bot-key +(yes|no) /);
       const { code, output } = await iam("doctor ci-bot-key");
       expect(output).toMatch(/^failed +secret\/ci-bot-key +it does not exist$/m);
       expect(code).toBe(1);

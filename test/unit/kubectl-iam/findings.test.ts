@@ -312,6 +312,9 @@ describe("orphans", () => {
   });
 });
 
+const remnants = (world: object, known: Partial<Parameters<typeof remnantsOf>[2]> = {}) =>
+  remnantsOf(world as World, "home", { unreadable: [], missing: new Set(), now, ...known });
+
 test.each([
   ["Revoke", {}, []],
   ["Revoke", { suspend: true }, []],
@@ -334,7 +337,7 @@ test.each([
     };
     const empty = { clusterConnections: [], connections: [], apiKeys: [], quotaExports: [] };
     const world = { ...empty, serviceAccounts: [account], policyBindings: [binding] };
-    const found = remnantsOf(world as unknown as World, "home", now);
+    const found = remnants(world);
     expect(found.filter(({ kind }) => kind === "Policies").map(({ what }) => what)).toEqual(left);
   },
 );
@@ -358,16 +361,76 @@ test.each([
       },
     ],
   };
-  const found = remnantsOf(world as unknown as World, "home", now);
+  const found = remnants(world);
   expect(found.map(({ what }) => what)).toContain("account sa-2, orphaned");
   expect(found.find(({ kind }) => kind === "Account")?.detail).toContain(words);
+});
+
+describe("of an account with a key, an uninstallation", () => {
+  const extraCalls = { disableKey: {}, deleteServiceAccount: {} };
+  const rows = (connections: readonly object[], known = {}, spec = {}) => {
+    const connectionRef = { kind: "Connection", name: "c" };
+    const account = {
+      kind: "ServiceAccount",
+      metadata: { name: "sa", namespace: "n" },
+      spec: { connectionRef, ...spec },
+      status: { saId: "sa-1", origin: "Created" },
+    };
+    const world = {
+      ...{ clusterConnections: [], quotaExports: [], policyBindings: [] },
+      connections: connections.map((each) => ({
+        kind: "Connection",
+        metadata: { name: "c", namespace: "n" },
+        spec: { extraCalls, ...each },
+      })),
+      serviceAccounts: [account],
+      apiKeys: [key("k", { secretName: "s", current: current("a", 1) })],
+    };
+    return remnants(world, known)
+      .filter(({ kind }) => kind !== "Installation")
+      .map(({ what, stays, detail }) => [what, stays, detail]);
+  };
+
+  test("names its Secret only if it exists", () => {
+    expect(rows([{}])[2]).toEqual(["secret/s", false, "is deleted with its ApiKey"]);
+    const missing = new Set(["n/s"]);
+    expect(rows([{}], { missing }).map(([what]) => what)).toEqual([
+      "account sa-1 of iamsa/sa",
+      "key a (iamkey/k, whose secret/s does not exist)",
+    ]);
+  });
+
+  test("leaves what an unreadable connection decides unknown", () => {
+    const unread = { unreadable: ["Connection"] } as const;
+    const why = "; you do not have permission to read iamconn/c";
+    expect(rows([], unread).slice(0, 2)).toEqual([
+      ["account sa-1 of iamsa/sa", true, `its policies are unbound${why}`],
+      [expect.any(String), undefined, expect.stringContaining(why)],
+    ]);
+    expect(rows([], unread, { deletionPolicy: "Delete" })[0]?.slice(1)).toEqual([
+      undefined,
+      `only a deleteServiceAccount call of the connection deletes it${why}`,
+    ]);
+  });
+
+  test.each([
+    [[{ suspend: true }], "iamconn/c is suspended: kubectl iam resume iamconn/c -n n"],
+    [[], "iamconn/c does not exist"],
+  ])("says that it waits for a connection %j", (connections, why) => {
+    const [account, ended] = rows(connections);
+    const wait = `; it waits, and is given up in the end, while ${why}`;
+    expect(account?.[2]).toBe(`its policies are unbound${wait}`);
+    if (connections.length > 0)
+      expect(ended?.[2]).toBe(`is deleted or disabled by the connection's extraCalls${wait}`);
+    else expect(ended?.slice(1)).toEqual([true, expect.stringMatching(/^stays valid until/)]);
+  });
 });
 
 test("an account that is not imported stays, and another object's account has one row", () => {
   const account = (name: string, saId: string | undefined, status = {}) => ({
     kind: "ServiceAccount",
     metadata: { name, namespace: "n" },
-    spec: { saId, connectionRef: {} },
+    spec: { saId, connectionRef: { kind: "Connection", name: "c" } },
     status,
   });
   const serviceAccounts = [
@@ -379,7 +442,7 @@ test("an account that is not imported stays, and another object's account has on
   ];
   const others = { clusterConnections: [], connections: [], apiKeys: [], quotaExports: [] };
   const world = { ...others, policyBindings: [], serviceAccounts };
-  const found = remnantsOf(world as unknown as World, "home", now);
+  const found = remnants(world);
   const rows = found.filter(({ kind }) => kind === "Account");
   expect(rows).toMatchObject([
     {
@@ -414,7 +477,7 @@ test("of an account that the console no longer has, neither account, keys nor po
   };
   const empty = { clusterConnections: [], connections: [], apiKeys: [], quotaExports: [] };
   const world = { ...empty, serviceAccounts: [account], policyBindings: [binding] };
-  const found = remnantsOf(world as unknown as World, "home", now);
+  const found = remnants(world);
   expect(found.map(({ what, stays }) => [what, stays])).toEqual([
     ["account sa-1 of iamsa/sa", false],
     ["CRDs, namespace, Lease, credentials", true],
@@ -448,7 +511,7 @@ test.each([
       policyBindings: of("PolicyBinding"),
       apiKeys: of("ApiKey"),
     };
-    const found = remnantsOf(world as unknown as World, "home", now);
+    const found = remnants(world);
     expect(found.filter((each) => each.kind === "Object").map((each) => each.detail)).toEqual(
       detail === undefined ? [] : [expect.stringMatching(detail)],
     );
@@ -482,7 +545,7 @@ test.each([
       },
     ],
   };
-  const found = remnantsOf(world as unknown as World, "home", now);
+  const found = remnants(world);
   expect(found.filter((each) => each.kind === "Object").map(({ what }) => what)).toEqual(waiting);
 });
 
@@ -502,9 +565,7 @@ test("a key whose ServiceAccount was deleted stays: no call revokes it", () => {
       }),
     ],
   };
-  const keys = remnantsOf(world as unknown as World, "home", now).filter(
-    ({ kind }) => kind === "Key",
-  );
+  const keys = remnants(world).filter(({ kind }) => kind === "Key");
   expect(keys.map(({ what, stays }) => [what, stays])).toEqual([
     ["key old (iamkey/k, superseded)", true],
   ]);

@@ -5,6 +5,7 @@ import { KubeError } from "../../../src/kube/errors.ts";
 import type { Options } from "../../../src/kubectl-iam/cli/options.ts";
 import type { Cluster } from "../../../src/kubectl-iam/cluster/cluster.ts";
 import { kindNames } from "../../../src/kubectl-iam/cluster/kinds.ts";
+import { missingSecrets } from "../../../src/kubectl-iam/cluster/missing-secrets.ts";
 import { readWorld } from "../../../src/kubectl-iam/cluster/read.ts";
 import { parseNames, selectObjects } from "../../../src/kubectl-iam/cluster/resolve.ts";
 import { renderObject } from "../../../src/kubectl-iam/view/object-screen.ts";
@@ -20,6 +21,31 @@ function clusterWith(listable: readonly string[]): Cluster {
   return { namespace: "team-a", kube: { list } } as unknown as Cluster;
 }
 const all = { all: true } as Options;
+
+test("a Secret is missing only if a read has shown that", async () => {
+  const secrets = ["labelled", "plain"];
+  const refused = new KubeError("Forbidden", "secrets: forbidden", { status: 403 });
+  const clusterFor = (verbs: readonly string[]) => {
+    const metadata = (name: string) => ({ metadata: { name, namespace: "n" } });
+    const collect = async (_: unknown, digest: (secret: object) => unknown) => {
+      if (verbs.includes("list")) return [digest(metadata("labelled"))];
+      throw refused;
+    };
+    const get = async (_: unknown, { name }: { name: string }) => {
+      if (!verbs.includes("get")) throw refused;
+      return secrets.includes(name) ? metadata(name) : undefined;
+    };
+    return { namespace: "n", kube: { collect, get } } as unknown as Cluster;
+  };
+  const keys = [...secrets, "gone", undefined].map((secretName) => ({
+    metadata: { name: "k", namespace: "n" },
+    status: { secretName },
+  }));
+  for (const verbs of [["get", "list"], ["get"]])
+    expect([...(await missingSecrets(clusterFor(verbs), "n", keys as never))]).toEqual(["n/gone"]);
+  for (const verbs of [["list"], []])
+    expect((await missingSecrets(clusterFor(verbs), "n", keys as never)).size).toBe(0);
+});
 
 test("if no kind can be listed, the error names all kinds and the namespace", async () => {
   await expect(readWorld(clusterWith([]), undefined)).rejects.toMatchObject({

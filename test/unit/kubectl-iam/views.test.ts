@@ -215,10 +215,9 @@ test("an account that was created for the same object is named, with what to do 
   expect(screen).toMatch(/^Orphaned accounts +sa-2, created for this object too, first seen /m);
   expect(screen).toMatch(/^ +sa-3, has the name of this account, first seen /m);
   const world = { ...empty, serviceAccounts: [account] } as unknown as World;
-  const leaves = drawTree(growTree(world, undefined, now)).map(({ value }) => [
-    value.object,
-    value.detail,
-  ]);
+  const leaves = drawTree(growTree(world, { pods: undefined, missing: new Set(), now })).map(
+    ({ value }) => [value.object, value.detail],
+  );
   expect(leaves.slice(2)).toEqual([
     ["account sa-2", "orphaned: created for this object too, first seen 0s ago"],
     ["account sa-3", "orphaned: has the name of this account, first seen 0s ago"],
@@ -246,7 +245,7 @@ test("of a PolicyBinding's policies, those are shown as bound that the account's
     const world = { ...empty, serviceAccounts, policyBindings: [binding] } as unknown as World;
     const subject = { object: binding, world, unreadable: [], events: [], now };
     const screen = renderObject({ ...subject, secretIsMissing: false } as never, plain());
-    const leaf = drawTree(growTree(world, undefined, now)).find(
+    const leaf = drawTree(growTree(world, { pods: undefined, missing: new Set(), now })).find(
       ({ value }) => value.object === "iampb/ci",
     );
     expect(/^Policies +(.*)$/m.exec(screen)?.[1]).toBe(leaf?.value.detail);
