@@ -2,6 +2,7 @@
 import { type Lease, leaseType } from "../../kube/resource-types.ts";
 import { type Instant, parseInstant, SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
+import { wrap } from "../view/screen.ts";
 import { age, relative } from "../view/time.ts";
 import type { Cluster } from "./cluster.ts";
 import { operatorNamespace } from "./operator.ts";
@@ -9,7 +10,7 @@ import { unlessForbidden } from "./read.ts";
 
 const NAME = "iam-operator";
 
-type Leader =
+export type Leader =
   | { readonly kind: "Held"; readonly text: string }
   /** The Lease exists, and no replica renews it. */
   | { readonly kind: "Lost"; readonly text: string }
@@ -38,14 +39,20 @@ export async function readLeader(cluster: Cluster, namespace: string): Promise<L
   );
 }
 
-/**
- * Without a leader, the objects do not change, and what they report may be over: warns, and answers false. A missing
- * Lease proves nothing: the operator may run in another namespace.
- */
-export async function noteLeader({ io, options }: Invocation, cluster: Cluster): Promise<boolean> {
-  const { kind, text } = await readLeader(cluster, operatorNamespace(options));
-  if (kind === "Lost") io.note(`warning: ${text}: kubectl iam doctor\n`);
-  return kind !== "Lost";
+/** Without a leader, the objects do not change, and what they report may be over: warns about that. */
+export async function noteLeader({ io, options }: Invocation, cluster: Cluster): Promise<Leader> {
+  const leader = await readLeader(cluster, operatorNamespace(options));
+  if (leader.kind === "Lost") io.note(`warning: ${leader.text}: kubectl iam doctor\n`);
+  return leader;
+}
+
+/** A line for output that expects something of the operator, unless a Lease shows whether the operator runs. */
+export function noteUnknownLeader({ io }: Pick<Invocation, "io">, { kind, text }: Leader): void {
+  if (kind === "Held" || kind === "Lost") return;
+  // The operator may run in another namespace.
+  const elsewhere = kind === "None" ? " (--operator-namespace names another namespace)" : "";
+  const note = `Whether the operator runs is unknown: ${text}${elsewhere}. Nothing is renewed or changed unless it runs.`;
+  io.note(wrap(note, io.width).join("\n"));
 }
 
 /** Sorted by renewal, the latest first. If the operator has a selector, the name of its Lease contains a hash of it. */

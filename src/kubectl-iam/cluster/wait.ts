@@ -8,7 +8,7 @@ import type { Io } from "../cli/io.ts";
 import { type Change, isToWait, makeChanges } from "./change.ts";
 import type { Cluster } from "./cluster.ts";
 import { type AnyObject, nameOf, typeOf } from "./kinds.ts";
-import { readLeader } from "./leader.ts";
+import { noteUnknownLeader, readLeader } from "./leader.ts";
 import { operatorNamespace } from "./operator.ts";
 
 export const DEFAULT_TIMEOUT = 10 * MINUTE;
@@ -143,7 +143,8 @@ function withoutIds(text: string): string {
 }
 
 /**
- * Reports an expired Lease at once. Reports a missing Lease only after a while, because the operator may run elsewhere.
+ * Reports an expired Lease at once. Reports a missing or an unreadable Lease only after a while, because the operator may
+ * run.
  */
 function watchLeader(
   invocation: Invocation,
@@ -155,14 +156,15 @@ function watchLeader(
   let warned = false;
   return async (waitedMs) => {
     if (warned || waitedMs < nextAt) return;
-    const { kind, text } = await readLeader(cluster, namespace);
+    const leader = await readLeader(cluster, namespace);
     nextAt = waitedMs + LEASE_EVERY_MS;
-    if (kind !== "Lost" && (kind !== "None" || waitedMs < LEASE_EVERY_MS)) return;
+    if (leader.kind === "Held") return;
+    if (leader.kind !== "Lost" && waitedMs < LEASE_EVERY_MS) return;
     warned = true;
-    const elsewhere =
-      kind === "None"
-        ? "; if it runs in another namespace, name that with --operator-namespace"
-        : ", so nothing happens until a replica holds it";
-    io.note(`warning: ${text}${elsewhere}: kubectl iam doctor`);
+    if (leader.kind === "Lost")
+      io.note(
+        `warning: ${leader.text}, so nothing happens until a replica holds it: kubectl iam doctor`,
+      );
+    else noteUnknownLeader(invocation, leader);
   };
 }

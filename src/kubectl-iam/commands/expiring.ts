@@ -8,7 +8,7 @@ import { type ExitCode, exitCode } from "../cli/errors.ts";
 import { openCluster, scopeOf } from "../cluster/cluster.ts";
 import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
-import { noteLeader } from "../cluster/leader.ts";
+import { noteLeader, noteUnknownLeader } from "../cluster/leader.ts";
 import { readWorld } from "../cluster/read.ts";
 import { pendingRotation } from "../cluster/rotation.ts";
 import { reportOf } from "../cluster/why-delayed.ts";
@@ -41,7 +41,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     kinds: ["ApiKey"],
     labelSelector: options.selector,
   });
-  const isLed = await noteLeader(invocation, cluster);
+  const leader = await noteLeader(invocation, cluster);
+  const isLed = leader.kind !== "Lost";
   const now = cluster.now();
   const within = options.within ?? DEFAULT_WITHIN;
   const rows = expiringKeys(world.apiKeys, within, now, isLed);
@@ -59,6 +60,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     { title: "DETAIL", cell: ({ detail }) => detail, flexible: true },
   ];
   await printTable(invocation, { rows, columns, empty: `No key expires within ${span(within)}.` });
+  if (rows.some(({ renewsByItself }) => renewsByItself)) noteUnknownLeader(invocation, leader);
   return isLed && rows.every(({ renewsByItself }) => renewsByItself) ? exitCode.ok : exitCode.found;
 }
 

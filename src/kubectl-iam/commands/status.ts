@@ -9,7 +9,7 @@ import { type ExitCode, exitCode, Failure, Unknown, UsageError } from "../cli/er
 import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
 import { isAbout, listEvents } from "../cluster/events.ts";
 import { type AnyObject, findKind, nameOf, type ObjectName } from "../cluster/kinds.ts";
-import { noteLeader } from "../cluster/leader.ts";
+import { noteLeader, noteUnknownLeader } from "../cluster/leader.ts";
 import { isMissing, secretOf } from "../cluster/missing-secrets.ts";
 import {
   noteUnreadable,
@@ -84,7 +84,7 @@ async function showAll(
 ): Promise<ExitCode> {
   const { io, options } = invocation;
   const scope = scopeOf(cluster, options);
-  const isLed = await noteLeader(invocation, cluster);
+  const leader = await noteLeader(invocation, cluster);
   const { world, unreadable } = await readWorld(cluster, scope, {
     labelSelector: options.selector,
   });
@@ -123,7 +123,10 @@ async function showAll(
       : `No ${what} in namespace ${scope}; -A shows all namespaces.`;
   await printTable(invocation, { rows, columns, empty, nameOf: ({ object }) => object });
   if (kind === undefined) noteUnreadable(io, unreadable);
-  return isLed && rows.every(({ ready }) => ready === "True") ? exitCode.ok : exitCode.found;
+  if (rows.length > 0) noteUnknownLeader(invocation, leader);
+  return leader.kind !== "Lost" && rows.every(({ ready }) => ready === "True")
+    ? exitCode.ok
+    : exitCode.found;
 }
 
 /** Whether the object is in the namespace of the world, or something in the namespace uses it. */
@@ -154,7 +157,7 @@ async function showOne(
 ): Promise<ExitCode> {
   const { io } = invocation;
   const object = await readObject(cluster, kind, name);
-  const isLed = await noteLeader(invocation, cluster);
+  const leader = await noteLeader(invocation, cluster);
   if (isStructured(invocation)) {
     await printValue(invocation, object, nameOf(object));
   } else {
@@ -172,5 +175,8 @@ async function showOne(
     );
     noteUnreadable(io, unreadable);
   }
-  return isLed && readinessOf(object).ready === "True" ? exitCode.ok : exitCode.found;
+  noteUnknownLeader(invocation, leader);
+  return leader.kind !== "Lost" && readinessOf(object).ready === "True"
+    ? exitCode.ok
+    : exitCode.found;
 }

@@ -99,6 +99,7 @@ describe("a user with read permissions", () => {
     const left = "Not shown, since you do not have permission to list them: clusterconnections.\n";
     for (const command of ["status", "status ci-bot-key", "tree"])
       expect((await iam(`${command} --as viewer`)).notes).toContain(left);
+    expect((await iam("doctor --as viewer")).output).toMatch(/^unknown +Alerts +none of /m);
     expect(await iam("status iamcconn --as viewer")).toMatchObject({
       code: 4,
       output: "",
@@ -128,7 +129,7 @@ describe("a user with read permissions", () => {
     expect(notes).toContain("secrets");
     const { output } = await iam("doctor --as viewer");
     expect(output).toMatch(
-      /^unknown +iamconn\/console +you do not have permission to read its credentials/m,
+      /^unknown +iamconn\/console +you do not have permission to read its credentials .*\(.*secrets/m,
     );
     expect(output).toMatch(/^ok +Your permissions to read +all \d+ permissions are granted in /m);
     expect(output).toMatch(
@@ -155,9 +156,20 @@ describe("a user with permission to read ApiKeys only", () => {
     ["status ci-bot-key", left],
   ])("sees %s, and which kinds are left out", async (command, notes) => {
     const ended = await iam(`${command} --as key-viewer`);
-    expect(ended.notes.replace(/^No key expires.*\n/, "")).toBe(notes);
+    expect(ended.notes.replace(/^(No key expires|Whether the operator runs).*\n/m, "")).toBe(notes);
     expect(ended.code).toBe(0);
   });
+
+  test.each(["status", "status iamkey/ci-bot-key", "expiring --within 365d"])(
+    "is told by %s that it is unknown whether the operator runs",
+    async (command) => {
+      const { code, notes } = await iam(`${command} --as key-viewer`);
+      expect(notes).toMatch(
+        /^Whether the operator runs is unknown: you do not have permission to read the Lease in /m,
+      );
+      expect(code).toBe(0);
+    },
+  );
 
   test("gets the rest of a diagnosis if ServiceAccounts or connections are unreadable", async () => {
     const byKeyViewer = await iam("doctor ci-bot-key --as key-viewer");
