@@ -5,7 +5,7 @@ import { findCondition } from "../../api/conditions.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { keyOf, keyText } from "../../kube/resource.ts";
 import { isGone } from "./bound-policies.ts";
-import { secretOf } from "./missing-secrets.ts";
+import { lacksSecret } from "./missing-secrets.ts";
 import type { World } from "./read.ts";
 
 interface LiveKey {
@@ -87,8 +87,9 @@ function keysOf(apiKey: ApiKey, account: string, missing: ReadonlySet<string>): 
   const name = `iamkey/${metadata.name}`;
   const { current, pending, secretName, superseded = [], orphaned = [] } = status ?? {};
   const secret = `secret/${secretName ?? metadata.name}`;
-  const isLost = secretOf(apiKey).some((key) => missing.has(keyText(key)));
-  const where = isLost ? `${name}, whose ${secret} does not exist` : `${name}, in ${secret}`;
+  const where = lacksSecret(apiKey, missing)
+    ? `${name}, whose ${secret} does not exist`
+    : `${name}, in ${secret}`;
   return [
     ...[current]
       .filter((key) => key !== undefined)

@@ -42,3 +42,8 @@ export function secretOf({ metadata, status }: ApiKey): readonly ObjectKey[] {
   const { namespace = "" } = metadata;
   return status?.secretName === undefined ? [] : [{ namespace, name: status.secretName }];
 }
+
+/** Whether the Secret that the status names is one of these. */
+export function lacksSecret(apiKey: ApiKey, missing: ReadonlySet<string>): boolean {
+  return secretOf(apiKey).some((key) => missing.has(keyText(key)));
+}

@@ -51,7 +51,11 @@ export async function readConnection(
   cluster: Cluster,
   { kind, name }: ConnectionRef,
 ): Promise<ConnectionSpec> {
-  const object = await readObject(cluster, kind, name);
+  return specOf({ kind, name }, await readObject(cluster, kind, name));
+}
+
+/** Throws Failure if the connection is not valid. */
+export function specOf({ kind, name }: ConnectionRef, object: object): ConnectionSpec {
   const schema = kind === "Connection" ? connectionKind : clusterConnectionKind;
   const parsed = parseSpec(schema as typeof connectionKind, object);
   if (parsed.ok) return parsed.spec;

@@ -1,4 +1,5 @@
 /** Admission webhooks and policies that see the operator's writes. */
+import { kinds } from "../../api/kinds.ts";
 import { GROUP } from "../../api/meta.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
@@ -7,6 +8,8 @@ import { unlessForbidden } from "../cluster/read.ts";
 import { type Finding, ok, unknown, warning } from "./finding.ts";
 
 const CHECK = "Admission";
+
+const OWN = kinds.flatMap(({ plural }) => [plural, `${plural}/*`, `${plural}/status`]);
 
 interface MatchRule {
   readonly apiGroups?: readonly string[];
@@ -27,15 +30,32 @@ interface AdmissionPolicy extends KubeObject {
   };
 }
 
+/** Without a binding, a policy does nothing. */
+interface PolicyBinding extends KubeObject {
+  readonly spec?: { readonly policyName?: string };
+}
+
 function typeOf<T extends KubeObject>(plural: string, kind: string): ResourceType<T> {
   return { group: "admissionregistration.k8s.io", version: "v1", plural, kind, namespaced: false };
 }
 
-/** In the versions that clusters serve: none of them serves all. */
-const MUTATING = ["v1", "v1beta1"].map((version) => ({
-  ...typeOf<AdmissionPolicy>("mutatingadmissionpolicies", "MutatingAdmissionPolicy"),
-  version,
-}));
+/** A kind of policies, with the kind of their bindings. */
+function policiesOf(kind: string, stem: string, version = "v1") {
+  return {
+    policies: { ...typeOf<AdmissionPolicy>(`${stem}policies`, `${kind}Policy`), version },
+    bindings: {
+      ...typeOf<PolicyBinding>(`${stem}policybindings`, `${kind}PolicyBinding`),
+      version,
+    },
+  };
+}
+
+/** MutatingAdmissionPolicy in the versions that clusters serve: none of them serves all. */
+const POLICIES = [
+  policiesOf("ValidatingAdmission", "validatingadmission"),
+  policiesOf("MutatingAdmission", "mutatingadmission"),
+  policiesOf("MutatingAdmission", "mutatingadmission", "v1beta1"),
+];
 
 /** Empty if the API server does not serve the type. */
 async function unlessAbsent<T>(reading: Promise<readonly T[]>): Promise<readonly T[]> {
@@ -48,7 +68,7 @@ async function unlessAbsent<T>(reading: Promise<readonly T[]>): Promise<readonly
 }
 
 /** Rejects with KubeError. */
-export async function checkAdmission({ kube }: Cluster): Promise<readonly Finding[]> {
+export async function checkAdmission({ kube }: Pick<Cluster, "kube">): Promise<readonly Finding[]> {
   const lists = await unlessForbidden(
     Promise.all([
       kube.list(
@@ -63,14 +83,13 @@ export async function checkAdmission({ kube }: Cluster): Promise<readonly Findin
           "MutatingWebhookConfiguration",
         ),
       ),
-      kube.list(
-        typeOf<AdmissionPolicy>("validatingadmissionpolicies", "ValidatingAdmissionPolicy"),
-      ),
-      ...MUTATING.map((type) => unlessAbsent(kube.list(type))),
+      ...POLICIES.map((kinds) => boundPolicies(kube, kinds)),
     ]),
   );
   if (lists === undefined)
-    return [unknown(CHECK, "you do not have permission to list webhooks and policies")];
+    return [
+      unknown(CHECK, "you do not have permission to list webhooks, policies and their bindings"),
+    ];
   const [validating, mutating, ...policies] = lists;
   const interfering = [
     ...[...validating, ...mutating].flatMap(webhookTexts),
@@ -92,6 +111,18 @@ export async function checkAdmission({ kube }: Cluster): Promise<readonly Findin
   ];
 }
 
+async function boundPolicies(
+  kube: Cluster["kube"],
+  kinds: (typeof POLICIES)[number],
+): Promise<readonly AdmissionPolicy[]> {
+  const [policies, bindings] = await Promise.all([
+    unlessAbsent(kube.list(kinds.policies)),
+    unlessAbsent(kube.list(kinds.bindings)),
+  ]);
+  const bound = new Set(bindings.map(({ spec }) => spec?.policyName));
+  return policies.filter(({ metadata }) => bound.has(metadata.name));
+}
+
 function webhookTexts({ webhooks = [] }: WebhookConfiguration): readonly string[] {
   return webhooks
     .filter(({ rules = [] }) => rules.some(matchesUs))
@@ -109,9 +140,9 @@ function isAboutUs({ metadata, spec }: AdmissionPolicy): boolean {
 }
 
 function matchesUs({ apiGroups = [], resources = [] }: MatchRule): boolean {
-  const isOurs = apiGroups.some((group) => group === GROUP || group === "*");
-  const isSecrets =
-    apiGroups.some((group) => group === "" || group === "*") &&
-    resources.some((resource) => ["secrets", "*", "*/*"].includes(resource));
-  return isOurs || isSecrets;
+  const isOf = (group: string) => apiGroups.some((each) => each === group || each === "*");
+  const names = (...wanted: readonly string[]) =>
+    resources.some((resource) => wanted.includes(resource));
+  const isSecrets = isOf("") && names("*", "*/*", "secrets");
+  return isSecrets || (isOf(GROUP) && names("*", "*/*", "*/status", ...OWN));
 }

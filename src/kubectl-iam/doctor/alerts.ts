@@ -3,8 +3,8 @@ import { findCondition, isTrue } from "../../api/conditions.ts";
 import { ISSUANCE_ALLOWED, isPaused } from "../../api/issuance.ts";
 import { DAY, HOUR, type Instant, parseInstant } from "../../util/time.ts";
 import { type AnyObject, type Named, nameOf } from "../cluster/kinds.ts";
-import type { World } from "../cluster/read.ts";
-import { type Finding, failed, ok, warning } from "./finding.ts";
+import type { Reading, World } from "../cluster/read.ts";
+import { type Finding, failed, ok, unknown, warning } from "./finding.ts";
 
 const CHECK = "Alerts";
 
@@ -13,6 +13,11 @@ const SOON = 7 * DAY;
 const NOW = 2 * DAY;
 const LATE = HOUR;
 const NOT_ROTATING = 6 * HOUR;
+
+const ABSENT = "IAMOperatorAbsent";
+
+/** Of an operator that no replica leads. */
+export const operatorAbsent = (): Finding => alertFinding(ABSENT, "10m");
 
 type Key = World["apiKeys"][number];
 /** An alert fires once its cause has lasted for `after`. */
@@ -81,11 +86,11 @@ const ofObjects: readonly ObjectRule[] = [
   ],
   ["IAMQuotaExportFailing", "30m", (world) => world.quotaExports.filter(isNotReady)],
 ];
-const critical: readonly string[] = ["IAMApiKeyExpiresNow", "IAMConnectionDown"];
+const critical: readonly string[] = ["IAMApiKeyExpiresNow", "IAMConnectionDown", ABSENT];
 
 /** `namespace`: of the objects read, if not of all. How long a cause has lasted already is not judged. */
 export function checkAlerts(
-  world: World,
+  { world, unreadable }: Reading,
   namespace: string | undefined,
   now: Instant,
 ): readonly Finding[] {
@@ -96,22 +101,27 @@ export function checkAlerts(
     ),
     ...ofObjects.map(([alert, after, of]) => [alert, after, of(world)] as const),
   ].filter(([, , objects]) => objects.length > 0);
-  if (rising.length === 0)
+  if (rising.length === 0) {
+    const where = namespace === undefined ? "any namespace" : `namespace ${namespace}`;
+    const none = `none of the chart's ${rules.length + ofObjects.length} default rules about objects has a cause in ${where}`;
     return [
-      ok(
-        CHECK,
-        `none of the chart's ${rules.length + ofObjects.length} default rules about objects has a cause in ${namespace === undefined ? "any namespace" : `namespace ${namespace}`}`,
-      ),
+      unreadable.length === 0
+        ? ok(CHECK, none)
+        : unknown(CHECK, `${none}, as far as you have permission to list the objects`),
     ];
-  return rising.map(([alert, after, objects]) => {
-    const finding = critical.includes(alert) ? failed : warning;
-    const names = objects.map(titleOf).join(", ");
-    return finding(
-      CHECK,
-      `with the chart's default rules, ${alert} fires when its cause has lasted for ${after}: ${names}`,
-      `docs/alerts.md explains ${alert}.`,
-    );
-  });
+  }
+  return rising.map(([alert, after, objects]) =>
+    alertFinding(alert, after, `: ${objects.map(titleOf).join(", ")}`),
+  );
+}
+
+function alertFinding(alert: string, after: string, about = ""): Finding {
+  const finding = critical.includes(alert) ? failed : warning;
+  return finding(
+    CHECK,
+    `with the chart's default rules, ${alert} fires when its cause has lasted for ${after}${about}`,
+    `docs/alerts.md explains ${alert}.`,
+  );
 }
 
 function titleOf(object: Named): string {

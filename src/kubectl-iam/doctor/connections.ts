@@ -14,7 +14,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { type AnyObject, toText } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { readCredentials, readTarget } from "../console/connection-target.ts";
-import { readConnection } from "../console/from-cluster.ts";
+import { specOf } from "../console/from-cluster.ts";
 import { type Answer, openSession } from "../console/session.ts";
 import { type ConsoleTarget, proxyOf } from "../console/target.ts";
 import { type Finding, failed, judgeReadiness, ok, skipped, unknown, warning } from "./finding.ts";
@@ -69,7 +69,7 @@ async function checkOne(
     };
   const within = { ...cluster, namespace: object.metadata.namespace ?? cluster.namespace };
   try {
-    const spec = await readConnection(within, ref);
+    const spec = specOf(ref, object);
     const target = await readTarget(within, ref, spec, invocation.options);
     const tls = await checkTls(check, target, invocation.io);
     if (!isTrue(object.status?.conditions, "Authenticated") && isRefused(object))
@@ -88,7 +88,7 @@ async function checkOne(
           own,
           unknown(
             check,
-            "you do not have permission to read its credentials or certificates, so no login is tried",
+            `you do not have permission to read its credentials or certificates (${error.message}), so no login is tried`,
           ),
         ],
         answers: [],

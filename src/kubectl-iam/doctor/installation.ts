@@ -50,7 +50,8 @@ export async function examineInstallation(
   ];
   try {
     const scope = scopeOf(cluster, options);
-    const { world, unreadable } = await readWorld(cluster, scope);
+    const reading = await readWorld(cluster, scope);
+    const { world, unreadable } = reading;
     if (unreadable.length > 0)
       findings.push(
         unknown(
@@ -59,7 +60,7 @@ export async function examineInstallation(
         ),
       );
     const connections = await step("connections", checkConnections(invocation, cluster, world));
-    findings.push(...connections.findings, ...checkAlerts(world, scope, cluster.now()));
+    findings.push(...connections.findings, ...checkAlerts(reading, scope, cluster.now()));
     return { findings, answers: connections.answers };
   } catch (error) {
     if (!isKubeError(error)) throw error;

@@ -1,6 +1,7 @@
 /** Whether a replica of the operator renews the Lease. */
 import type { Cluster } from "../cluster/cluster.ts";
 import { readLeader } from "../cluster/leader.ts";
+import { operatorAbsent } from "./alerts.ts";
 import { type Finding, failed, ok, unknown } from "./finding.ts";
 
 const CHECK = "Leader";
@@ -14,7 +15,7 @@ export async function checkLeader(
   if (kind === "Held") return [ok(CHECK, text)];
   if (kind === "Unreadable") return [unknown(CHECK, text)];
   const look = `kubectl get pods -n ${namespace}`;
-  if (kind === "Lost") return [failed(CHECK, text, look)];
+  if (kind === "Lost") return [failed(CHECK, text, look), operatorAbsent()];
   return [
     unknown(
       CHECK,

@@ -4,13 +4,12 @@ import type { Connection } from "../../api/connection.ts";
 import type { KindName } from "../../api/kinds.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import { keyText } from "../../kube/resource.ts";
 import type { Instant } from "../../util/time.ts";
 import { isGone } from "../cluster/bound-policies.ts";
 import { whyDeletionWaits } from "../cluster/deletion-waits.ts";
 import { type AnyObject, commandAbout, nameOf, toText } from "../cluster/kinds.ts";
 import { liveKeysOf, missingAccounts } from "../cluster/live-keys.ts";
-import { secretOf } from "../cluster/missing-secrets.ts";
+import { lacksSecret } from "../cluster/missing-secrets.ts";
 import { objectsOf, type World } from "../cluster/read.ts";
 import { belongsTo, chainOf } from "../cluster/relations.ts";
 import { both } from "./time.ts";
@@ -217,15 +216,14 @@ function policyRemnants(account: ServiceAccount, world: World): readonly Remnant
 /** An ApiKey without a key may name the Secret of another one. */
 function secretRemnant(apiKey: ApiKey, { missing }: Known): readonly Remnant[] {
   const { metadata, spec, status } = apiKey;
-  const [secret] = secretOf(apiKey);
-  if (secret === undefined || status?.current === undefined) return [];
-  if (missing.has(keyText(secret))) return [];
+  if (status?.secretName === undefined || status.current === undefined) return [];
+  if (lacksSecret(apiKey, missing)) return [];
   const stays = spec.secret?.deletionPolicy === "Retain";
   return [
     {
       kind: "Secret",
       namespace: metadata.namespace,
-      what: `secret/${secret.name}`,
+      what: `secret/${status.secretName}`,
       stays,
       detail: stays ? "spec.secret.deletionPolicy is Retain" : "is deleted with its ApiKey",
     },

@@ -19,7 +19,8 @@ import {
 import { readPair } from "../../../src/kubectl-iam/console/from-cluster.ts";
 import { readPolicyRecords } from "../../../src/kubectl-iam/console/policy-records.ts";
 import { hideSecrets } from "../../../src/kubectl-iam/console/print.ts";
-import { checkAlerts } from "../../../src/kubectl-iam/doctor/alerts.ts";
+import { checkAdmission } from "../../../src/kubectl-iam/doctor/admission.ts";
+import { checkAlerts, operatorAbsent } from "../../../src/kubectl-iam/doctor/alerts.ts";
 import { renderFindings } from "../../../src/kubectl-iam/doctor/finding.ts";
 import {
   leaseRules,
@@ -684,14 +685,14 @@ test("alerts that would fire are those of the page, with its times", () => {
       }),
     ],
   } as unknown as World;
-  const found = checkAlerts(world, "n", now);
+  const found = checkAlerts({ world, unreadable: [] }, "n", now);
   expect(found).toHaveLength(12);
   const named = (alert: string) => found.find(({ found: text }) => text.includes(alert))?.found;
   expect(named("IAMObjectNotReady")).toMatch(/: iamsa\/x in n, iampb\/x in n$/);
   expect(named("IAMConnectionDown")).toMatch(/: iamcconn\/x$/);
-  for (const { found: text } of found) {
+  for (const { found: text } of [...found, operatorAbsent()]) {
     const [, alert, after] =
-      /^with the chart's default rules, (IAM\w+) fires when its cause has lasted for (\w+): /.exec(
+      /^with the chart's default rules, (IAM\w+) fires when its cause has lasted for (\w+)(: |$)/.exec(
         text,
       ) ?? [];
     expect(page).toMatch(
@@ -706,9 +707,47 @@ test("alerts that would fire are those of the page, with its times", () => {
     quotaExports: [],
     apiKeys: [],
   };
-  expect(checkAlerts(empty, "n", now)).toMatchObject([
-    { verdict: "ok", found: expect.stringContaining("in namespace n") },
+  expect(checkAlerts({ world: empty, unreadable: [] }, "n", now)).toMatchObject([
+    { verdict: "ok", found: expect.stringMatching(/in namespace n$/) },
   ]);
+  expect(checkAlerts({ world: empty, unreadable: ["ApiKey"] }, "n", now)).toMatchObject([
+    { verdict: "unknown", found: expect.stringContaining("you have permission to list") },
+  ]);
+});
+
+describe("an admission policy that sees the operator's writes", () => {
+  const secrets = [{ apiGroups: [""], resources: ["secrets"] }];
+  const found = async (lists: Readonly<Record<string, readonly object[]>>) => {
+    const list = async ({ plural }: { readonly plural: string }) => lists[plural] ?? [];
+    const [finding] = await checkAdmission({ kube: { list } } as never);
+    return finding?.verdict === "ok" ? undefined : finding?.found.split(": ")[1];
+  };
+  const policy = (name: string, resourceRules: readonly object[] = secrets) => ({
+    metadata: { name },
+    spec: { matchConstraints: { resourceRules } },
+  });
+  const binding = (policyName: string) => ({ metadata: { name: "b" }, spec: { policyName } });
+
+  test.each(["validating", "mutating"])("is found if it is bound: %s", async (kind) => {
+    const policies = { [`${kind}admissionpolicies`]: [policy("unbound"), policy("bound")] };
+    expect(await found(policies)).toBeUndefined();
+    const bindings = { [`${kind}admissionpolicybindings`]: [binding("bound")] };
+    expect(await found({ ...policies, ...bindings })).toBe("policy bound");
+  });
+
+  test.each([
+    ["*", ["pods"], false],
+    ["*", ["*"], true],
+    ["*", ["secrets"], true],
+    ["iam-operator.io", ["apikeys/status"], true],
+    ["iam-operator.io", ["*/status"], true],
+    ["", ["*/status"], false],
+  ])("matches by group and resource: %j %j", async (group, resources, isFound) => {
+    const rules = [{ apiGroups: [group], resources }];
+    const webhooks = [{ metadata: { name: "w" }, webhooks: [{ name: "hook", rules }] }];
+    const text = await found({ validatingwebhookconfigurations: webhooks });
+    expect(text?.includes("hook") ?? false).toBe(isFound);
+  });
 });
 
 test("findings are paragraphs with their remedies below", () => {

@@ -50,6 +50,13 @@ test("in all namespaces, a tenant's console is only tried on request", async () 
   const connection = {
     kind: "Connection",
     metadata: { name: "own", namespace: "team-a" },
+    spec: {
+      baseURL: "http://console.example.com",
+      insecureHTTP: true,
+      orgId: "org-1",
+      domainName: "acme",
+      credentials: { login: { secretRef: { name: "login" } } },
+    },
     status: { conditions: [] },
   };
   const world = { clusterConnections: [], connections: [connection] };
@@ -60,14 +67,14 @@ test("in all namespaces, a tenant's console is only tried on request", async () 
     findings: [{}, { verdict: "skipped", found: expect.stringContaining("--tenant-logins") }],
   });
   for (const options of [{ allNamespaces: true, tenantLogins: true }, {}])
-    await expect(check(options)).rejects.toThrow("asked for the connection");
+    await expect(check(options)).rejects.toThrow("asked for the login");
 });
 
 const noCluster = {
   namespace: "default",
   kube: {
     get: () => {
-      throw new Error("asked for the connection");
+      throw new Error("asked for the login");
     },
   },
 };
