@@ -7,6 +7,7 @@ import { type Cluster, notFound, scopeOf } from "./cluster.ts";
 import {
   type AnyObject,
   checkName,
+  kindOf,
   nameOf,
   type ObjectName,
   parseObjectName,
@@ -28,17 +29,23 @@ export async function resolveNames(
   cluster: Cluster,
   given: readonly GivenName[],
 ): Promise<readonly ObjectName[]> {
-  return allOf(cluster, given, await findNames(cluster, given));
+  const { found, unreadable } = await findNames(cluster, given);
+  return allOf(cluster, given, found, unreadable);
 }
 
-/** `undefined` for a name that no object has. */
-async function findNames(
-  cluster: Cluster,
-  given: readonly GivenName[],
-): Promise<readonly (ObjectName | undefined)[]> {
-  if (given.every((name) => typeof name !== "string")) return given as readonly ObjectName[];
-  const objects = objectsOf((await readWorld(cluster, cluster.namespace)).world);
-  return given.map((name) => (typeof name === "string" ? only(objects, name) : name));
+interface Names {
+  /** `undefined` for a name that no object has. */
+  readonly found: readonly (ObjectName | undefined)[];
+  /** Kinds in which a name without a kind was not searched. */
+  readonly unreadable: readonly KindName[];
+}
+
+async function findNames(cluster: Cluster, given: readonly GivenName[]): Promise<Names> {
+  if (given.every((name) => typeof name !== "string")) return { found: given, unreadable: [] };
+  const { world, unreadable } = await readWorld(cluster, cluster.namespace);
+  const objects = objectsOf(world);
+  const found = given.map((name) => (typeof name === "string" ? only(objects, name) : name));
+  return { found, unreadable };
 }
 
 /** Each object once, however often it is named. */
@@ -46,13 +53,14 @@ async function readGiven(
   cluster: Cluster,
   given: readonly GivenName[],
 ): Promise<readonly AnyObject[]> {
-  const objects = (await findNames(cluster, given)).map(async (name) => {
+  const { found: names, unreadable } = await findNames(cluster, given);
+  const objects = names.map(async (name) => {
     if (name === undefined) return undefined;
     const type = typeOf(name.kind);
     const namespace = type.namespaced ? cluster.namespace : "";
     return (await cluster.kube.get(type, { namespace, name: name.name })) as AnyObject | undefined;
   });
-  const found = allOf(cluster, given, await Promise.all(objects));
+  const found = allOf(cluster, given, await Promise.all(objects), unreadable);
   return [...new Map(found.map((object) => [nameOf(object), object])).values()];
 }
 
@@ -61,6 +69,7 @@ function allOf<Found>(
   { namespace }: Cluster,
   given: readonly GivenName[],
   found: readonly (Found | undefined)[],
+  unreadable: readonly KindName[],
 ): readonly Found[] {
   const missing = given.filter((_, index) => found[index] === undefined);
   if (missing.length === 0) return found as readonly Found[];
@@ -70,7 +79,13 @@ function allOf<Found>(
   const isInNamespace = missing.some(
     (name) => typeof name === "string" || typeOf(name.kind).namespaced,
   );
-  throw notFound(names.join(", "), isInNamespace ? namespace : "");
+  const { message } = notFound(names.join(", "), isInNamespace ? namespace : "");
+  const plurals = unreadable.map((kind) => kindOf(kind).plural);
+  throw new Failure(
+    plurals.length === 0
+      ? message
+      : `${message} You do not have permission to list ${plurals.join(", ")}.`,
+  );
 }
 
 function only(objects: readonly AnyObject[], name: string): ObjectName | undefined {

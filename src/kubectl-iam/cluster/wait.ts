@@ -108,7 +108,8 @@ async function waitFor(
     const now = (await kube.get(typeOf(object.kind as KindName), { namespace, name })) as
       | AnyObject
       | undefined;
-    if (now === undefined) throw new Failure(`${about} was deleted meanwhile.`);
+    if (now === undefined || isNamesake(now, object))
+      throw new Failure(`${about} was deleted meanwhile.`);
     const missing = await findMissing(now, object);
     io.progress(undefined);
     if (missing === undefined) return now;
@@ -123,6 +124,11 @@ async function waitFor(
       throw new Failure(`No longer waiting for ${about}: ${text}. The operator continues.`);
     });
   }
+}
+
+/** Whether the object was deleted and created again. A manifest has no uid. */
+function isNamesake(now: AnyObject, { metadata: { uid } }: AnyObject): boolean {
+  return uid !== undefined && now.metadata.uid !== uid;
 }
 
 /** In a terminal, one line that is replaced; otherwise one line for each thing that stays missing. */

@@ -45,8 +45,11 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       screenOf(io),
     ),
   );
-  if (account.status?.liveKeyIds === undefined)
-    io.note("The console lists no keys, so keys issued outside the operator are not shown.");
+  const { saId, liveKeyIds } = account.status ?? {};
+  if (saId !== undefined && !isGone(account) && liveKeyIds === undefined)
+    io.note(
+      "No list of the account's keys has been read, so keys issued outside the operator are not shown.",
+    );
   await confirm(
     invocation,
     `Each of these keys works again, a leaked one included: revoke leaked keys in the console first, or run ${commandAbout("replace-account", account)} instead. Restore the access of ${name}?`,

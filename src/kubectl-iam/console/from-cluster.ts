@@ -18,8 +18,8 @@ import { Redacted } from "../../util/redacted.ts";
 import { Failure, UsageError } from "../cli/errors.ts";
 import type { Options } from "../cli/options.ts";
 import { type Cluster, notFound } from "../cluster/cluster.ts";
-import { checkName, parseObjectName, toText } from "../cluster/kinds.ts";
-import { findObject, readObject } from "../cluster/read.ts";
+import { checkName, parseObjectName, toText, typeOf } from "../cluster/kinds.ts";
+import { readObject, unlessForbidden } from "../cluster/read.ts";
 
 /** A connection as a command line names it: without a kind, it can be of both kinds. */
 export interface GivenConnection {
@@ -36,14 +36,24 @@ export function givenConnection({ connection }: Options): GivenConnection {
   throw new UsageError(`"${connection}" is not a connection: give a name such as iamconn/own`);
 }
 
-/** Without a kind: the namespace's Connection if it has one of that name. Rejects with KubeError. */
+/**
+ * Without a kind: the namespace's Connection if it has one of that name. Rejects with KubeError, and with UsageError
+ * without permission to look.
+ */
 export async function connectionRefOf(
   cluster: Cluster,
   { kind, name }: GivenConnection,
 ): Promise<ConnectionRef> {
   if (kind !== undefined) return { kind, name };
-  const own = await findObject(cluster, { kind: "Connection", name });
-  return { kind: own === undefined ? "ClusterConnection" : "Connection", name };
+  const key = { namespace: cluster.namespace, name };
+  const isOwn = await unlessForbidden(
+    cluster.kube.get(typeOf("Connection"), key).then((found) => found !== undefined),
+  );
+  if (isOwn === undefined)
+    throw new UsageError(
+      `you do not have permission to read whether the namespace has iamconn/${name}: write iamconn/${name} or iamcconn/${name}`,
+    );
+  return { kind: isOwn ? "Connection" : "ClusterConnection", name };
 }
 
 /** Rejects with KubeError. Throws Failure if the connection does not exist or is not valid. */

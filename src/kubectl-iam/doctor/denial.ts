@@ -9,9 +9,9 @@ import { isKubeError } from "../../kube/errors.ts";
 import type { Invocation } from "../cli/command.ts";
 import { Failure } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
-import { boundOf, isReadable, notReadText } from "../cluster/bound-policies.ts";
+import { boundOf, boundText, isGone, isReadable, notReadText } from "../cluster/bound-policies.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { commandAbout } from "../cluster/kinds.ts";
+import { commandAbout, nameOf } from "../cluster/kinds.ts";
 import { readObject } from "../cluster/read.ts";
 import { readBody } from "../console/body.ts";
 import { readCredentials, readTarget } from "../console/connection-target.ts";
@@ -136,7 +136,7 @@ function judgeStatus(
   return [
     account === undefined || bindings === undefined
       ? unknown(steps.bindings, UNREAD)
-      : isReadable(account)
+      : isReadable(account) || isGone(account)
         ? judgeBindings(account, boundOf(account), "the operator last read")
         : unknown(steps.bindings, notReadText(account)),
     unknown(steps.policies, UNREAD),
@@ -192,11 +192,14 @@ async function checkBindings({ account, session }: Subject) {
 }
 
 function judgeBindings(
-  { metadata, spec }: ServiceAccount,
+  account: ServiceAccount,
   policyIds: readonly string[],
   source: string,
 ): Finding {
+  const { metadata, spec } = account;
   if (policyIds.length > 0) return ok(steps.bindings, `${source}: ${policyIds.join(", ")}`);
+  if (isGone(account))
+    return failed(steps.bindings, boundText(account), commandAbout("replace-account", account));
   return failed(
     steps.bindings,
     "no policy is bound, so everything is denied",
@@ -231,7 +234,13 @@ function policiesFindings(
 async function checkOwner({ apiKey, account, session }: Subject): Promise<Finding> {
   const keyId = apiKey.status?.current?.keyId;
   const { saId } = account.status ?? {};
-  if (keyId === undefined || saId === undefined)
+  if (saId === undefined)
+    return failed(
+      steps.owner,
+      `${nameOf(account)} does not have an account in the console yet`,
+      commandAbout("status", account),
+    );
+  if (keyId === undefined)
     return failed(
       steps.owner,
       "the ApiKey does not have a key yet",

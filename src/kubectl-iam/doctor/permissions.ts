@@ -101,7 +101,7 @@ export async function checkPermissions(
     );
   } catch (error) {
     if (isKubeError(error, "Forbidden"))
-      return unknown(check, "you do not have permission to impersonate that user");
+      return unknown(check, `you do not have permission to check them (${error.message})`);
     throw error;
   }
 }

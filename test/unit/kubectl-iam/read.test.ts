@@ -2,15 +2,23 @@
 import { expect, test } from "vitest";
 import type { KindName } from "../../../src/api/kinds.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
+import { exitCode } from "../../../src/kubectl-iam/cli/errors.ts";
 import type { Options } from "../../../src/kubectl-iam/cli/options.ts";
 import type { Cluster } from "../../../src/kubectl-iam/cluster/cluster.ts";
-import { kindNames } from "../../../src/kubectl-iam/cluster/kinds.ts";
+import { type AnyObject, kindNames } from "../../../src/kubectl-iam/cluster/kinds.ts";
 import { missingSecrets } from "../../../src/kubectl-iam/cluster/missing-secrets.ts";
 import { readWorld } from "../../../src/kubectl-iam/cluster/read.ts";
-import { parseNames, selectObjects } from "../../../src/kubectl-iam/cluster/resolve.ts";
+import {
+  parseNames,
+  resolveNames,
+  selectObjects,
+} from "../../../src/kubectl-iam/cluster/resolve.ts";
+import { waitForAll } from "../../../src/kubectl-iam/cluster/wait.ts";
+import { connectionRefOf } from "../../../src/kubectl-iam/console/from-cluster.ts";
 import { renderObject } from "../../../src/kubectl-iam/view/object-screen.ts";
 import { screenOf } from "../../../src/kubectl-iam/view/screen.ts";
 import { HOUR } from "../../../src/util/time.ts";
+import { fakeIo } from "./support/fake-io.ts";
 
 /** A cluster without objects, whose user can list the given plurals only. */
 function clusterWith(listable: readonly string[]): Cluster {
@@ -68,6 +76,33 @@ test("a selection without objects fails and names the searched namespace", async
   await expect(selectObjects(clusterWith(plurals), [], ["ApiKey"], all)).rejects.toThrow(
     "No objects match in namespace team-a: kubectl iam status -A lists",
   );
+});
+
+test("what cannot be read is not said not to exist", async () => {
+  const cluster = clusterWith(["apikeys"]);
+  await expect(resolveNames(cluster, ["x"])).rejects.toThrow(
+    /^object called x not found in namespace team-a\. You do not have permission to list .*connections/,
+  );
+  const get = async () => {
+    throw new KubeError("Forbidden", "forbidden", { status: 403 });
+  };
+  const refusing = { namespace: "n", kube: { get } } as unknown as Cluster;
+  await expect(connectionRefOf(refusing, { kind: undefined, name: "c" })).rejects.toThrow(
+    /write iamconn\/c or iamcconn\/c$/,
+  );
+});
+
+test("a wait does not take a new object of the same name for the one that was deleted", async () => {
+  const object = (uid: string) =>
+    ({ kind: "ApiKey", metadata: { name: "k", namespace: "n", uid } }) as AnyObject;
+  const kube = { get: async () => object("new"), list: async () => [] };
+  const cluster = { namespace: "n", kube, now: () => 0 } as unknown as Cluster;
+  const { io } = fakeIo();
+  const waiting = { findMissing: () => undefined, done: () => exitCode.ok };
+  const wait = (uid: string) =>
+    waitForAll({ io, options: {}, args: [] }, cluster, [object(uid)], waiting);
+  await expect(wait("old")).rejects.toThrow("iamkey/k was deleted meanwhile.");
+  expect(await wait("new")).toBe(exitCode.ok);
 });
 
 test("if several of the given objects do not exist, the error names all of them", async () => {
