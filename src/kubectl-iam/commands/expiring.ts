@@ -1,4 +1,5 @@
 /** `expiring`: lists keys that expire soon, and whether the operator will rotate them. */
+import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import { isBeingDeleted } from "../../util/object-meta.ts";
@@ -89,8 +90,16 @@ function toExpiring(apiKey: ApiKey, now: Instant, isLed: boolean): ExpiringKey |
     expirationTime: current.expirationTime,
     renewalTime,
     renewsByItself: obstacle === undefined,
-    detail: obstacle ?? said(reportOf(apiKey as AnyObject)) ?? "",
+    detail: obstacle ?? said(reportOf(apiKey as AnyObject)) ?? moveText(apiKey),
   };
+}
+
+/** A move does not wait for the renewal. */
+function moveText(apiKey: ApiKey): string {
+  const { name } = apiKey.spec.serviceAccountRef;
+  return accountInUse(apiKey) === name
+    ? ""
+    : `The next key is of iamsa/${name}, and is issued without waiting for the renewal.`;
 }
 
 /**

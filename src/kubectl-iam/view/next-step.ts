@@ -1,5 +1,6 @@
 /** The one thing to do next about an object. Pure. */
 
+import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, findCondition, isTrue } from "../../api/conditions.ts";
 import { OUTSIDE_WINDOWS } from "../../api/issuance.ts";
@@ -65,6 +66,8 @@ export function nextStep(
   if (!isSettled(reason) && (key === undefined || pendingRotation(key) === undefined))
     return needed(adviceOn({ reason, message }, object, world));
   if (key !== undefined) return nextOfKey(key, world, now);
+  const elsewhere = adviceOnConnection(object, world);
+  if (elsewhere !== undefined) return needed(elsewhere);
   const orphaned =
     object.kind === "ServiceAccount"
       ? adviceOnOrphanedAccounts(object as ServiceAccount)
@@ -139,6 +142,14 @@ function adviceElsewhere(reason: string, object: AnyObject, world: World): strin
   return `${nameOf(other)} reports ${report.reason}. ${advice.replaceAll(ITSELF, nameOf(other))}`;
 }
 
+/** An export that is Ready reports its connection at its next listing only. */
+function adviceOnConnection(object: AnyObject, world: World): string | undefined {
+  if (object.kind !== "ResourceQuotaExport") return undefined;
+  const reason = "ConnectionNotReady";
+  const isNotReady = causeElsewhere(chainOf(object, world), reason)?.report !== undefined;
+  return isNotReady ? adviceElsewhere(reason, object, world) : undefined;
+}
+
 /** How the message of an object names the object. */
 const ITSELF = /\bthis (object|ServiceAccount)\b/g;
 
@@ -193,6 +204,12 @@ function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {
     return needed(`The rotation requested${rotation.text} is not done: ${why}`);
   }
   if (current === undefined) return { isNeeded: false, text: "Wait for the first key." };
+  const wanted = accountOf(key as AnyObject);
+  if (wanted !== undefined && accountInUse(key) !== wanted.metadata.name)
+    return {
+      isNeeded: false,
+      text: `Wait: the next key is of ${nameOf(wanted)}, and is issued without waiting for the renewal.`,
+    };
   const forecast = forecastOf(key);
   if (forecast === undefined) return { isNeeded: false, text: NO_FORECAST };
   const window = forecast.reason === OUTSIDE_WINDOWS ? ` ${forecast.message}` : "";

@@ -137,6 +137,13 @@ describe("a key that expires, and whose next key is allowed", () => {
     expect(shown(ready, -1)).toEqual([false, "Recovering: M."]);
   });
 
+  test("says if the next key is of another account", () => {
+    const delivered = condition("Ready", "True", "KeyDelivered");
+    const moving = { current: { ...current("a", 10), serviceAccount: "old" } };
+    const detail = "The next key is of iamsa/sa, and is issued without waiting for the renewal.";
+    expect(shown(delivered, 1, moving)).toEqual([true, detail]);
+  });
+
   test("is not renewed while the console does not accept a new pair", () => {
     const delivered = condition("Ready", "True", "KeyDelivered");
     const unverified = condition("Verified", "False", "VerificationFailed");

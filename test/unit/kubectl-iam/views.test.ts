@@ -763,6 +763,38 @@ describe("the next step", () => {
     expect(nextStep(key, empty, now).text).toMatch(/kubectl iam resume iamcconn\/NAME/);
   });
 
+  test("of an export that is Ready is about a connection that is not in order", () => {
+    const quotas = object([ready("True", "Listed")], {
+      kind: "ResourceQuotaExport",
+      spec: { connectionRef: { kind: "Connection", name: "c" } },
+    });
+    const next = (condition: object, spec: object = {}) => {
+      const metadata = { name: "c", namespace: "n" };
+      const connections = [object([condition], { kind: "Connection", metadata, spec })];
+      return nextStep(quotas, { ...empty, connections } as unknown as World, now);
+    };
+    expect(next(ready("True", "Authenticated"))).toEqual({ isNeeded: false, text: "Nothing." });
+    expect(next(ready("False", "LoginFailed")).text).toMatch(/^iamconn\/c reports LoginFailed\. /);
+    expect(next(ready("False", "Suspended"), { suspend: true }).text).toMatch(
+      /kubectl iam resume iamconn\/c -n n/,
+    );
+  });
+
+  test("of a key that moves to another account is not the renewal", () => {
+    const moving = object(
+      [
+        ready("True", "KeyDelivered"),
+        { type: "IssuanceAllowed", status: "True", reason: "Allowed", message: "" },
+      ],
+      { spec: { serviceAccountRef: { name: "new" } } },
+    );
+    const current = { keyId: "k", serviceAccount: "old" };
+    const status = { ...moving.status, current, renewalTime: "2026-01-11T00:00:00Z" };
+    expect(nextStep({ ...moving, status }, empty, now).text).toBe(
+      "Wait: the next key is of iamsa/new, and is issued without waiting for the renewal.",
+    );
+  });
+
   test("of an object with a report on an earlier spec is to wait", () => {
     const unmanaged = { type: "KeysManaged", status: "False", reason: "UnmanagedKeys" };
     const account = (observedGeneration: number) =>
