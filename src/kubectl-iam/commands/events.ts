@@ -3,11 +3,17 @@
 import type { KindName } from "../../api/kinds.ts";
 import type { Invocation } from "../cli/command.ts";
 import { UsageError } from "../cli/errors.ts";
-import { openCluster, scopeOf } from "../cluster/cluster.ts";
+import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
 import { type IamEvent, isAbout, listEvents } from "../cluster/events.ts";
 import { followEvents } from "../cluster/follow.ts";
-import { type AnyObject, parseObjectName, toText } from "../cluster/kinds.ts";
-import { findObject } from "../cluster/read.ts";
+import {
+  type AnyObject,
+  type ObjectName,
+  parseObjectName,
+  toText,
+  typeOf,
+} from "../cluster/kinds.ts";
+import { findObject, unlessForbidden } from "../cluster/read.ts";
 import { styleOf } from "../view/object-screen.ts";
 import { isStructured, printTable } from "../view/output.ts";
 import { clean, screenOf } from "../view/screen.ts";
@@ -20,16 +26,15 @@ export async function run(invocation: Invocation): Promise<void> {
     throw new UsageError("--watch prints lines: leave out --output");
   const wanted = options.for === undefined ? undefined : parseObjectName(options.for);
   await using cluster = await openCluster(io, options);
-  const isWanted = (event: IamEvent, object?: AnyObject) =>
-    wanted === undefined || isAbout(event, wanted, object);
+  const isWanted = (event: IamEvent, objects: readonly AnyObject[] = []) =>
+    wanted === undefined || isAbout(event, wanted, objects.find(isIn(event.namespace)));
   // Events about cluster-scoped objects are in the namespace default.
   const namespace = wanted?.kind === "ClusterConnection" ? "default" : scopeOf(cluster, options);
-  // In several namespaces, several objects can have the name.
-  const object = options.allNamespaces ? undefined : wanted && (await findObject(cluster, wanted));
+  const objects = wanted && (await objectsNamed(cluster, wanted, options.allNamespaces));
   const events = await listEvents(cluster, namespace);
   const now = cluster.now();
   await printTable(invocation, {
-    rows: events.filter((event) => isWanted(event, object as AnyObject | undefined)),
+    rows: events.filter((event) => isWanted(event, objects)),
     columns: [
       { title: "LAST-SEEN", cell: ({ time }) => age(time, now) },
       ...namespaceColumn<IamEvent>(options),
@@ -51,6 +56,24 @@ export async function run(invocation: Invocation): Promise<void> {
       `${event.time.slice(0, 19)}Z  ${where}${type}  ${objectOf(event)}  ${clean(event.reason)}  ${clean(event.note)}`,
     );
   }
+}
+
+/** In several namespaces, several objects can have the name. Leaves out what cannot be read. */
+async function objectsNamed(
+  cluster: Cluster,
+  { kind, name }: ObjectName,
+  isEverywhere = false,
+): Promise<readonly AnyObject[]> {
+  const type = typeOf(kind);
+  const found =
+    isEverywhere && type.namespaced
+      ? await unlessForbidden(cluster.kube.list(type, { fieldSelector: `metadata.name=${name}` }))
+      : [await findObject(cluster, { kind, name })];
+  return (found ?? []).filter((each) => each !== undefined) as readonly AnyObject[];
+}
+
+function isIn(namespace: string): (object: AnyObject) => boolean {
+  return ({ metadata }) => (metadata.namespace ?? "") === namespace;
 }
 
 function objectOf({ kind, name }: IamEvent): string {

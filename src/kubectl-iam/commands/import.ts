@@ -11,6 +11,7 @@ import { isToWait } from "../cluster/change.ts";
 import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { createObject } from "../cluster/create-object.ts";
 import { checkName } from "../cluster/kinds.ts";
+import { findObject } from "../cluster/read.ts";
 import { readCredentials, readTarget } from "../console/connection-target.ts";
 import { connectionRefOf, givenConnection, readConnection } from "../console/from-cluster.ts";
 import { openSession } from "../console/session.ts";
@@ -25,6 +26,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   await using cluster = await openCluster(io, options);
   const ref = await connectionRefOf(cluster, given);
   const name = options.name ?? (await chooseName(invocation, cluster, ref, saId));
+  if (options.name === undefined && (await findObject(cluster, { kind: "ServiceAccount", name })))
+    throw new UsageError(`iamsa/${name} exists already: choose another name with --name`);
   const connection = options.connection === undefined ? {} : { connectionRef: ref };
   const object = {
     apiVersion: API_VERSION,

@@ -66,7 +66,9 @@ async function awaitRead(
     findMissing: async (now) => {
       if (now.status?.lastHandledReconcileAt === token) return undefined;
       const { text } = await reportedCauseOfDelay(cluster, now);
-      return { text: `the policies of ${nameOf(account)} are not read yet: ${text}` };
+      return {
+        text: `the policies of ${nameOf(account)} are not read yet (--without-foreign goes on without a read): ${text}`,
+      };
     },
     done: () => exitCode.ok,
   });

@@ -286,7 +286,8 @@ describe("looking", () => {
     await world.apiKey("twice", { ...ref, suspend: true });
     await world.condition("ApiKey", "twice", "Ready", "False", "Suspended");
     expect((await iam("status iamkey/twice")).output).not.toContain("KeyIssued");
-    expect((await iam("events --for iamkey/twice")).output).not.toContain("KeyIssued");
+    for (const scope of ["", " -A"])
+      expect((await iam(`events --for iamkey/twice${scope}`)).output).not.toContain("KeyIssued");
     await world.delete("ApiKey", "twice");
     await world.isGone("ApiKey", "twice");
   });
@@ -425,6 +426,11 @@ describe("acting", () => {
     expect((await world.get("ServiceAccount", "made-by-hand")).status).toMatchObject({
       saId: made,
       origin: "Imported",
+    });
+    expect(await iam(`import ${made} --dry-run ${withConsole}`)).toMatchObject({
+      code: 2,
+      output: "",
+      notes: "error: iamsa/made-by-hand exists already: choose another name with --name\n",
     });
   });
 
