@@ -61,6 +61,8 @@ interface IamErrorDetails {
   readonly isPolicyDenied?: boolean;
   /** Whether the failure is, or may be, due to the size of the response. */
   readonly isTooLarge?: boolean;
+  /** Whether the operator does not connect to this address. */
+  readonly isAddressRefused?: boolean;
   readonly cause?: unknown;
 }
 
@@ -75,6 +77,7 @@ export class IamError extends Error {
   readonly retryAt: Instant | undefined;
   readonly sent: boolean;
   readonly isTooLarge: boolean;
+  readonly isAddressRefused: boolean;
   readonly login: TokenVerdict | undefined;
   readonly isPolicyDenied: boolean;
 
@@ -87,6 +90,7 @@ export class IamError extends Error {
     this.retryAt = details.retryAt;
     this.sent = details.sent ?? true;
     this.isTooLarge = details.isTooLarge ?? false;
+    this.isAddressRefused = details.isAddressRefused ?? false;
     this.login = details.login;
     this.isPolicyDenied = details.isPolicyDenied ?? false;
   }

@@ -109,5 +109,5 @@ function guardedLookup(policy: AddressPolicy, resolve: LookupFunction): LookupFu
 }
 
 function refusal({ advice = "" }: AddressPolicy): HttpError {
-  return new HttpError("refused", `connections must not use this address${advice}`);
+  return new HttpError("forbidden", `connections must not use this address${advice}`);
 }

@@ -25,10 +25,11 @@ export interface HttpResponse {
 }
 
 /**
- * Why a request has no answer. Only `refused` proves that the server never received the request.
+ * Why a request has no answer. Only `refused`, and `forbidden` by the policy for addresses, prove that the server never
+ * received the request.
  * No message contains a URL's query, a header or a body.
  */
-export type HttpFailure = "refused" | "timeout" | "aborted" | "tooLarge" | "network";
+export type HttpFailure = "refused" | "forbidden" | "timeout" | "aborted" | "tooLarge" | "network";
 
 export class HttpError extends Error {
   override readonly name = "HttpError";

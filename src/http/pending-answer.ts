@@ -97,7 +97,7 @@ export class PendingAnswer implements Dispatcher.DispatchHandler {
   #fail({ failure, message, cause }: HttpError): void {
     if (this.#settled) return;
     this.#settle();
-    const unsent = this.#controller === undefined;
+    const unsent = this.#controller === undefined && failure !== "forbidden";
     this.#outcome.reject(new HttpError(unsent ? "refused" : failure, message, { cause }));
   }
 

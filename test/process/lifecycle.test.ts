@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { findCondition } from "../../src/api/conditions.ts";
 import { leaseType, secretType } from "../../src/kube/resource-types.ts";
 import { freePorts } from "../cluster/ports.ts";
 import { withServer } from "../real-world/gate.ts";
@@ -92,7 +93,8 @@ test("by default, a Connection to this machine is refused before anything is sen
   await operator.untilReady();
   await until("the Connection to say so", async () => {
     const connection = await world.get("Connection", "console");
-    return JSON.stringify(connection.status).includes("connections must not use this address");
+    const { conditions } = connection.status ?? {};
+    return findCondition(conditions, "Stalled")?.reason === "AddressRefused";
   });
   expect(world.iam.requests.all).toEqual([]);
 });

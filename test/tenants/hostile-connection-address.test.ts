@@ -30,7 +30,7 @@ test.each(["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1
     expect(await failureOf(client.listPolicies(POLICIES))).toMatchObject({
       code: "Unavailable",
       sent: false,
-      message: "listPolicies got no answer from the console: connections must not use this address",
+      message: "listPolicies was not sent: connections must not use this address",
     });
     expect(connections()).toBe(0);
     await clientOf(target, TOKEN).listPolicies(POLICIES);

@@ -55,6 +55,7 @@ const connection: readonly ConditionHelp[] = [
     meaning: "The console accepts the credentials.",
     reasons: [
       "ConsoleUnavailable",
+      "AddressRefused",
       "SecretNotFound",
       "SecretIncomplete",
       "ConfigMapNotFound",

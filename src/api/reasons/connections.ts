@@ -52,6 +52,13 @@ export const ofConnections = {
       "The console requires a second factor, which the operator cannot provide. It does not retry with these credentials.",
     fix: "Use a login without multi-factor authentication, or a token, and change the Secret.",
   },
+  AddressRefused: {
+    meaning:
+      "The operator does not connect to the address in `spec.baseURL`, or in `spec.proxyURL`: a Connection reaches no loopback, link-local or metadata address, nor the API server, and with `connections.networks` of the chart only the listed networks. Nothing was sent.",
+    check:
+      "[which addresses a Connection reaches](multi-tenancy.md#which-addresses-a-connection-reaches), and to which address the name resolves in the cluster.",
+    fix: "Correct `spec.baseURL` or `spec.proxyURL` of the connection, or ask the operator's administrator to list the network in `connections.networks`. The name is resolved again every 12 seconds.",
+  },
   ConsoleUnavailable: {
     meaning:
       "The console cannot be reached, or responds with a server error, or a proxy or gateway answers with web pages in its place. The message names the start of the outage and the number of waiting objects. The operator calls the console about every 12 seconds until it answers.",

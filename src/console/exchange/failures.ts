@@ -1,6 +1,6 @@
 /** Converts every failure of a call to an IamError. */
 
-import { HttpError, type HttpResponse } from "../../http/http.ts";
+import { HttpError, type HttpFailure, type HttpResponse } from "../../http/http.ts";
 import { parseRetryAfter } from "../../http/retry-after.ts";
 import { assertNever } from "../../util/assert-never.ts";
 import type { Redacted } from "../../util/redacted.ts";
@@ -110,14 +110,22 @@ export function transportFailure(operation: string, error: unknown): IamError {
     // Not quoted and not kept as the cause: the message of an unexpected error may contain anything.
     return new IamError("Unavailable", `${operation} failed in an unexpected way`, { operation });
   }
-  const isTooLarge = error.failure === "tooLarge";
-  const what = isTooLarge ? "was answered, but cannot be read" : "got no answer from the console";
-  return new IamError(codeOfFailure(error), `${operation} ${what}: ${error.message}`, {
+  const { failure } = error;
+  const isAddressRefused = failure === "forbidden";
+  return new IamError(codeOfFailure(error), `${operation} ${fateOf(failure)}: ${error.message}`, {
     operation,
-    sent: error.failure !== "refused",
-    isTooLarge,
+    sent: failure !== "refused" && !isAddressRefused,
+    isTooLarge: failure === "tooLarge",
+    isAddressRefused,
     cause: error,
   });
+}
+
+function fateOf(failure: HttpFailure): string {
+  if (failure === "forbidden") return "was not sent";
+  return failure === "tooLarge"
+    ? "was answered, but cannot be read"
+    : "got no answer from the console";
 }
 
 function codeOfFailure({ failure }: HttpError): IamErrorCode {
@@ -127,6 +135,7 @@ function codeOfFailure({ failure }: HttpError): IamErrorCode {
     case "tooLarge":
       return "MalformedResponse";
     case "refused":
+    case "forbidden":
     case "aborted":
     case "network":
       return "Unavailable";

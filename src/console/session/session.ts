@@ -142,8 +142,9 @@ export class LoginSession implements TokenSession {
 
   #loginFailed(error: unknown): never {
     if (!isIamError(error)) throw error;
-    const { message, status, requestId, retryAt } = error;
+    const { message, status, requestId, retryAt, isAddressRefused } = error;
     const details = {
+      isAddressRefused,
       ...(status === undefined ? {} : { status }),
       ...(requestId === undefined ? {} : { requestId }),
       ...(retryAt === undefined ? {} : { retryAt }),
@@ -169,7 +170,12 @@ function mfaRequired(): IamError {
 function unsent(
   code: IamErrorCode,
   message: string,
-  details: { status?: number; requestId?: string; retryAt?: Instant } = {},
+  details: {
+    status?: number;
+    requestId?: string;
+    retryAt?: Instant;
+    isAddressRefused?: boolean;
+  } = {},
 ): IamError {
   return new IamError(code, message, { operation: "login", sent: false, ...details });
 }

@@ -61,6 +61,7 @@ export function isInitializing({ code, message }: KubeError): boolean {
 
 const CODE_OF_FAILURE: Readonly<Record<HttpFailure, KubeErrorCode>> = {
   refused: "Unavailable",
+  forbidden: "Unavailable",
   network: "Unavailable",
   timeout: "Timeout",
   aborted: "Timeout",

@@ -10,7 +10,7 @@ import { ownEntry } from "../../util/own-entry.ts";
 import { SECOND } from "../../util/time.ts";
 import { readinessOf } from "../view/readiness.ts";
 import { type AnyObject, commandAbout, nameOf } from "./kinds.ts";
-import type { Missing } from "./wait.ts";
+import { type Missing, unobserved } from "./wait.ts";
 
 /** An object with the objects that it needs. */
 export interface Chain {
@@ -41,7 +41,7 @@ export function whyDelayedByReport(chain: Chain): Missing | undefined {
       !isPause(cause.reason) &&
       !isOutdated(cause, chain) &&
       !precedesRequest(cause.object),
-    ...(isConnectionKind(cause.object.kind) ? { patienceMs: UNWATCHED_MS } : {}),
+    ...(mayBeOutdated(cause) ? { patienceMs: UNWATCHED_MS } : {}),
   };
 }
 
@@ -68,6 +68,12 @@ const STOPS: ReadonlySet<string> = new Set([
 
 /** The operator reads the Secrets and ConfigMaps of a connection that is not ready again within 15 seconds. */
 const UNWATCHED_MS = 20 * SECOND;
+
+/** Whether a change of a Secret or a ConfigMap, or one of the spec, may have mended what the report is about. */
+function mayBeOutdated({ object, reason }: Report): boolean {
+  if (!isConnectionKind(object.kind)) return false;
+  return reason !== "AddressRefused" || unobserved(object, object) !== undefined;
+}
 
 /** Whether a report is about another object that reports no problem any more. */
 function isOutdated({ object, reason }: Report, chain: Chain): boolean {

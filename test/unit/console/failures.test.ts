@@ -44,6 +44,7 @@ describe("an answer's status", () => {
 describe("a failure without an answer", () => {
   test.each<[HttpFailure, string, boolean]>([
     ["refused", "Unavailable", false],
+    ["forbidden", "Unavailable", false],
     ["network", "Unavailable", true],
     ["aborted", "Unavailable", true],
     ["timeout", "Timeout", true],
@@ -56,7 +57,9 @@ describe("a failure without an answer", () => {
       message:
         failure === "tooLarge"
           ? "issueKey was answered, but cannot be read: why"
-          : "issueKey got no answer from the console: why",
+          : failure === "forbidden"
+            ? "issueKey was not sent: why"
+            : "issueKey got no answer from the console: why",
     });
   });
 

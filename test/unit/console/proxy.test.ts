@@ -59,9 +59,10 @@ test("if addresses are checked, the address of the proxy is checked", async () =
     proxy: proxy.url,
     addresses: createAddressPolicy({ advice: " (see X)" }),
   });
-  await expect(refused.authenticate()).rejects.toThrow(
-    "connections must not use this address (see X)",
-  );
+  await expect(refused.authenticate()).rejects.toMatchObject({
+    message: "login was not sent: connections must not use this address (see X)",
+    isAddressRefused: true,
+  });
   expect(proxy.asked).toEqual([]);
   const addresses = createAddressPolicy({ allowed: ["127.0.0.1/32"] });
   await clientOf(console, { proxy: proxy.url, addresses }).authenticate();

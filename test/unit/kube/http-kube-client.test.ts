@@ -278,6 +278,7 @@ describe("refusals", () => {
 
   test.each<[HttpFailure, KubeErrorCode]>([
     ["refused", "Unavailable"],
+    ["forbidden", "Unavailable"],
     ["network", "Unavailable"],
     ["timeout", "Timeout"],
     ["aborted", "Timeout"],

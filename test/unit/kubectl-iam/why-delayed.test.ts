@@ -20,6 +20,10 @@ function object(kind: string, [status, reason, state]: Report, more: object = {}
 const key = (report: Report, more?: object) => object("ApiKey", report, more);
 const account = (report: Report, more?: object) => object("ServiceAccount", report, more);
 const connection = (report: Report, more?: object) => object("Connection", report, more);
+const observed = (given: AnyObject): AnyObject => ({
+  ...given,
+  status: { ...given.status, observedGeneration: 1 },
+});
 const suspended = { spec: { suspend: true } };
 const planned = { metadata: { name: "n", annotations: { "iam-operator.io/plan-only": "yes" } } };
 const request = { "iam-operator.io/reconcile-requested-at": "now" };
@@ -172,6 +176,21 @@ test.each<[string, Parameters<typeof whyDelayed>[0], string, boolean, number?]>(
       connection: connection(["False", "LoginFailed", "Stalled"]),
     },
     "iamconn/n is not ready: LoginFailed: Of Connection.",
+    true,
+    20 * SECOND,
+  ],
+  [
+    "an address that the operator refuses",
+    { object: observed(connection(["False", "AddressRefused", "Stalled"])) },
+    "AddressRefused: Of Connection.",
+    true,
+  ],
+  [
+    "an address that the operator refused before the last change of the spec",
+    {
+      object: connection(["False", "AddressRefused", "Stalled"]),
+    },
+    "AddressRefused: Of Connection.",
     true,
     20 * SECOND,
   ],

@@ -1,5 +1,5 @@
 import { isIamError } from "../../../console/errors.ts";
-import { loginReason } from "../rules/login-reason.ts";
+import { isUnjudged, loginReason } from "../rules/login-reason.ts";
 import type { Login } from "../rules/snapshot.ts";
 import type { Session, Sessions } from "../sessions.ts";
 
@@ -29,7 +29,7 @@ export async function logIn(
   function putFailed(error: Extract<Login, { kind: "Failed" }>["error"]): Login {
     const reason = loginReason(error);
     // A console outage does not make a usable session unusable: its calls fail as transient and are retried.
-    const usable = session.usable && reason === "ConsoleUnavailable";
+    const usable = session.usable && isUnjudged(reason);
     sessions.put(key, { ...session, usable, reason });
     return { kind: "Failed", reason, error };
   }

@@ -6,7 +6,7 @@ import { withRequestId } from "../../../reconciler/rules/failure.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { ended } from "../../../util/ended.ts";
 import { toIso8601 } from "../../../util/time.ts";
-import type { LoginReason } from "./login-reason.ts";
+import { isUnjudged, type LoginReason } from "./login-reason.ts";
 import type { ConnectionSnapshot, Login } from "./snapshot.ts";
 
 const loginAdvice: Readonly<Record<LoginReason, string>> = {
@@ -16,6 +16,8 @@ const loginAdvice: Readonly<Record<LoginReason, string>> = {
     "Logins are paused so that the user is not locked out. Correct the credentials Secret: a changed Secret is tried within 15 seconds.",
   LoginFailed:
     "Correct the credentials Secret, or the connection's domain settings; a changed Secret is tried within 15 seconds.",
+  AddressRefused:
+    "Correct spec.baseURL, or spec.proxyURL if it is set, or ask the operator's administrator to allow the address.",
   ConsoleUnavailable: "The login is retried.",
 };
 
@@ -107,7 +109,7 @@ function failedLogin({
   const { message } = error;
   const said = ended(`${message.slice(0, 1).toUpperCase()}${message.slice(1)}`);
   return {
-    status: reason === "ConsoleUnavailable" ? "Unknown" : "False",
+    status: isUnjudged(reason) ? "Unknown" : "False",
     reason,
     message: withRequestId(`${said} ${adviceOn(reason, error)}`, error),
   };

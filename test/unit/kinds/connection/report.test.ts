@@ -97,6 +97,16 @@ test.each<[IamErrorCode, number]>([
   },
 );
 
+test("an address that the operator refuses is no outage, and says what to correct", () => {
+  const details = { operation: "login", sent: false, isAddressRefused: true };
+  const error = new IamError("Unavailable", "login was not sent: connections must not", details);
+  const said = reported({ kind: "Failed", reason: loginReason(error), error });
+  const authenticated = findCondition(said.status.conditions, "Authenticated");
+  expect(authenticated).toMatchObject({ status: "Unknown", reason: "AddressRefused" });
+  expect(authenticated?.message).toMatch(/^Login was not sent: .* Correct spec\.baseURL, /);
+  expect(said.readiness).toMatchObject({ state: "Stalled", reason: "AddressRefused" });
+});
+
 test("a status says when the login was accepted, and an old one does not move", () => {
   const { status: first } = reported(accepted, { clockSkewSeconds: 0.4 });
   expect(first).toMatchObject({
