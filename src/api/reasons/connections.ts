@@ -69,6 +69,6 @@ export const ofConnections = {
   InUse: {
     meaning: "The object is being deleted, and other objects still need it.",
     check: "the message; it names those objects.",
-    fix: "Delete the objects that the message tells you to delete: the deletion waits for them without limit. For superseded keys of an ApiKey that issues keys of another account, wait until they are revoked or expire, or set `spec.access: Revoked` on the ServiceAccount: `kubectl iam revoke-access iamsa/NAME`.",
+    fix: "Delete the objects that the message tells you to delete: the deletion waits for them without limit. An ApiKey of a ServiceAccount in deletion can also move to another account: change its `spec.serviceAccountRef`. For superseded keys of an ApiKey that issues keys of another account, wait until they are revoked or expire, or set `spec.access: Revoked` on the ServiceAccount: `kubectl iam revoke-access iamsa/NAME`.",
   },
 } as const satisfies Record<string, Reason>;

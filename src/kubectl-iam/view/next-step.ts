@@ -89,14 +89,17 @@ function needed(text: string): NextStep {
 }
 
 function deleteUsers(object: AnyObject, world: World): string {
-  const users = usersOf(object, world).map((user) => {
+  const found = usersOf(object, world);
+  const users = found.map((user) => {
     const { namespace } = user.metadata;
     const isHere = namespace === object.metadata.namespace;
     return isHere ? nameOf(user) : `${nameOf(user)} in ${namespace}`;
   });
-  return users.length === 0
-    ? readinessOf(object).message
-    : `Delete ${users.join(", ")}: ${users.length === 1 ? "it still uses" : "they still use"} this object.`;
+  if (users.length === 0) return readinessOf(object).message;
+  const move = found.some(({ kind }) => kind === "ApiKey")
+    ? " An ApiKey can instead name another ServiceAccount in spec.serviceAccountRef."
+    : "";
+  return `Delete ${users.join(", ")}: ${users.length === 1 ? "it still uses" : "they still use"} this object.${move}`;
 }
 
 function restore(account: Named): string {

@@ -883,7 +883,7 @@ describe("the next step", () => {
       });
     const apiKeys = [user("a"), user("b")] as unknown as World["apiKeys"];
     expect(nextStep(account, { ...empty, apiKeys }, now).text).toBe(
-      "Delete iamkey/a, iamkey/b: they still use this object.",
+      "Delete iamkey/a, iamkey/b: they still use this object. An ApiKey can instead name another ServiceAccount in spec.serviceAccountRef.",
     );
   });
 

@@ -356,6 +356,29 @@ const ending: readonly Story[] = [
     withExtraCalls,
   ),
   story(
+    "an ApiKey whose account is being deleted can move to another account",
+    async (world) => {
+      await begin(world, {}, { extraCalls });
+      world.sim.delete(serviceAccountType, ACCOUNT);
+      await world.pass(MINUTE);
+      const forecast = world.condition(apiKeyType, "ci", "IssuanceAllowed");
+      world.expect("the key says so", forecast?.reason, "ServiceAccountNotReady");
+      const { message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+      world.expect(
+        "both ways are named",
+        /Delete ApiKey ci, .*; an ApiKey can instead name another/.test(message),
+      );
+      moveTo(world, OTHER);
+      await world.pass(MINUTE);
+      world.expect("consumers have a key of the other account", holder(world), OTHER);
+      world.sim.delete(policyBindingType, "reader");
+      await world.pass(15 * MINUTE);
+      const left = world.sim.get(serviceAccountType, ACCOUNT);
+      world.expect("the old object is gone", left, undefined);
+    },
+    withExtraCalls,
+  ),
+  story(
     "a moved ApiKey that is deleted takes the keys of both accounts with it",
     async (world) => {
       await begin(world, {}, { extraCalls });

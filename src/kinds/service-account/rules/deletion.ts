@@ -264,8 +264,11 @@ export const SUPERSEDED_KEYS = "(superseded keys)";
 export function inUse({ object, users }: Pick<AccountSnapshot, "object" | "users">): Waiting {
   const former = users.filter((user) => user.endsWith(SUPERSEDED_KEYS));
   const others = users.filter((user) => !former.includes(user));
+  const move = others.some((user) => user.startsWith("ApiKey "))
+    ? "; an ApiKey can instead name another ServiceAccount in spec.serviceAccountRef"
+    : "";
   const advice = [
-    others.length === 0 ? "" : ` Delete ${nameAll(others)} first.`,
+    others.length === 0 ? "" : ` Delete ${nameAll(others)} first${move}.`,
     former.length === 0
       ? ""
       : ` Keys of this account may still work: ${nameAll(former)}. The deletion waits until they are revoked or expire, or until spec.access: Revoked has taken all permissions from them. Keep these ApiKeys: they issue keys of another account.`,

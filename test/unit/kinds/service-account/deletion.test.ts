@@ -329,7 +329,13 @@ test.each<[string, Given, string]>([
 });
 
 test.each([
-  ["ApiKeys", ["ApiKey a"], [" Delete ApiKey a first."], "may still work"],
+  [
+    "ApiKeys",
+    ["ApiKey a"],
+    [" Delete ApiKey a first; an ApiKey can instead name another"],
+    "may still work",
+  ],
+  ["PolicyBindings", ["PolicyBinding a"], [" Delete PolicyBinding a first."], "ApiKey"],
   [
     "superseded keys",
     [`ApiKey b ${SUPERSEDED_KEYS}`],
@@ -339,7 +345,7 @@ test.each([
   [
     "both",
     ["ApiKey a", `ApiKey b ${SUPERSEDED_KEYS}`],
-    ["Delete ApiKey a first.", "work: ApiKey b"],
+    ["Delete ApiKey a first; ", "work: ApiKey b"],
     "a, ApiKey b",
   ],
 ])("a deletion that waits says what to do about %s", (_, users, said, unsaid) => {
