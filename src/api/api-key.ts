@@ -318,7 +318,10 @@ const status = z.object({
       ...keyAccount,
     })
     .optional()
-    .meta({ description: "The key in the Secret." }),
+    .meta({
+      description:
+        "The key that was delivered last: the key in the Secret, unless Verified is Unknown.",
+    }),
   pending: z
     .object({ keyId, expirationTime, ...keyAccount })
     .optional()

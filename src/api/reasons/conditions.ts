@@ -157,8 +157,15 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
     {
       type: "Verified",
       meaning:
-        "The console has accepted a call with the key pair, and no later answer has shown that the key or its account does not work. Unknown while the ServiceAccount is not ready: the key is not checked then.",
-      reasons: ["VerificationFailed", "KeyRefused", "ServiceAccountNotReady"],
+        "The console has accepted a call with the key pair, and no later answer has shown that the key or its account does not work. Unknown while the ServiceAccount is not ready, or the Secret does not hold the pair: the key is not checked then.",
+      reasons: [
+        "VerificationFailed",
+        "KeyRefused",
+        "ServiceAccountNotReady",
+        "SecretMissing",
+        "SecretReplaced",
+        "SecretEdited",
+      ],
     },
     {
       type: "IssuanceAllowed",

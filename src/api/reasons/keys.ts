@@ -34,13 +34,13 @@ export const ofKeys = {
   },
   ServiceAccountNotReady: {
     meaning: "The ServiceAccount of the key is not ready, or is being deleted.",
-    fix: "Check the ServiceAccount's Ready condition: `kubectl iam status iamsa/NAME`. A key in the Secret stays, and works unless the console reports the account as deleted or not active.",
+    fix: "Check the ServiceAccount's Ready condition: `kubectl iam status iamsa/NAME`. A key in the Secret stays, and works unless the console reports the account as deleted or not active. If the ServiceAccount is being deleted, delete the ApiKey, or name another ServiceAccount in its `spec.serviceAccountRef`.",
   },
   SecretConflict: {
     meaning:
       "The Secret, or the Secret `NAME-next`, belongs to another owner or another ApiKey. The operator does not change it, and issues no key. A Secret that two ApiKeys name belongs to the ApiKey that has a key, otherwise to the older one.",
     check: "`kubectl get secret NAME -n NAMESPACE -o yaml`: owner references, labels, type.",
-    fix: "Never delete the Secret of another ApiKey: it may hold the only copy of a key in use. If nothing uses the Secret, delete it: the operator notices that within six minutes, within an hour if no key is needed yet, or at once after `kubectl iam reconcile iamkey/NAME`. Otherwise create another ApiKey with a different `spec.secret.name`, or let the operator adopt the Secret:",
+    fix: "Never delete the Secret of another ApiKey: it may hold the only copy of a key in use. If nothing uses the Secret, or if it is a copy of the Secret of another ApiKey that is Ready, delete it: the operator notices that within six minutes, within an hour if no key is needed yet, or at once after `kubectl iam reconcile iamkey/NAME`. Otherwise create another ApiKey with a different `spec.secret.name`, or let the operator adopt the Secret:",
     commands: [
       "kubectl label secret NAME --namespace NAMESPACE iam-operator.io/api-key=APIKEY",
       `kubectl patch iamkey APIKEY --namespace NAMESPACE --type=merge -p '{"spec":{"secret":{"onExisting":"Adopt"}}}'`,

@@ -66,14 +66,47 @@ export const claimStories: readonly Story[] = [
     await beginWithTwo(world, named("a"), {}, "a-next-thing");
     world.expect("two keys were issued", world.issued, 2);
   }),
-  claiming("a copy of another ApiKey's Secret is not to be deleted", async (world) => {
+  story("a Secret of another ApiKey is to be deleted only if it is a copy", async (world) => {
     await world.begin();
     const { data, metadata } = world.sim.get(secretType, "ci") as { data: Tree; metadata: Tree };
     const labels = metadata.labels as Tree;
     world.sim.create(secretType, { metadata: { ...inNamespace("two"), labels }, data });
     createKey(world.sim, "two");
     await world.pass(MINUTE);
-    expectConflict(world, "two", "can hold the key of ApiKey ci: do not delete it");
-    expectConflict(world, "two", "Create this ApiKey again with another spec.secret.name");
+    expectConflict(world, "two", "can hold the only copy of a key of ApiKey ci.");
+    expectConflict(world, "two", "otherwise create this ApiKey again");
+    world.sim.delete(secretType, "two");
+    await world.pass(6 * MINUTE);
+    world.expect("each has a key", world.live, [world.secret().keyId, world.secret("two").keyId]);
+  }),
+  story("a Secret that another ApiKey's was copied over is written again", async (world) => {
+    await world.begin();
+    createKey(world.sim, "two");
+    await world.pass(MINUTE);
+    const before = world.secret("two");
+    const { data, metadata } = world.sim.get(secretType, "two") as { data: Tree; metadata: Tree };
+    const { labels, annotations, ownerReferences } = metadata;
+    const copied = { labels, annotations, ownerReferences };
+    world.sim.meddle(() => {
+      world.sim.delete(secretType, "ci");
+      world.sim.create(secretType, { metadata: { ...inNamespace("ci"), ...copied }, data });
+    });
+    await world.pass(6 * MINUTE);
+    expectConflict(world, "ci", "Delete the Secret only if that ApiKey is Ready");
+    const verified = world.condition(apiKeyType, "ci", "Verified");
+    world.expect(
+      "not checked",
+      [verified?.status, verified?.reason],
+      ["Unknown", "SecretReplaced"],
+    );
+    world.sim.meddle(() => world.sim.delete(secretType, "ci"));
+    await world.pass(6 * MINUTE);
+    world.expect("it has a new key", world.secret().keyId, world.live[2]);
+    world.expect("the other keeps its own", world.secret("two"), before);
+    world.expect(
+      "both are Verified",
+      world.condition(apiKeyType, "ci", "Verified")?.status,
+      "True",
+    );
   }),
 ];

@@ -31,8 +31,11 @@ export const needs: readonly NeedRule[] = [
   rotationIsPending,
 ];
 
+/** Why the Secret does not hold the pair that was delivered, as far as a read has shown. */
+export const lostPairs = [secretIsMissing, secretIsReplaced, secretIsBroken] as const;
+
 /** Why workloads find no key pair that is known to be valid, although one was delivered. */
-export const losses = [secretIsMissing, secretIsReplaced, secretIsBroken, keyHasExpired] as const;
+export const losses = [...lostPairs, keyHasExpired] as const;
 
 /** Why a key that works is to be replaced. */
 export const rotations = [rotationIsRequested, rotationIsDue, rotationIsPending] as const;

@@ -7,7 +7,7 @@ import { annotations } from "../../../api/meta.ts";
 import { isKubeError } from "../../../kube/errors.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { blockedSince, blocksCleanup, cleanupDeadline } from "../../../reconciler/rules/cleanup.ts";
-import type { Outcome } from "../../../reconciler/rules/outcome.ts";
+import { firstFinding, type Outcome } from "../../../reconciler/rules/outcome.ts";
 import type { KindCondition, ObjectReport, Report } from "../../../reconciler/rules/report.ts";
 import { requestToken } from "../../../reconciler/rules/request.ts";
 import { apiKeyType } from "../../../resources/resource-types.ts";
@@ -22,12 +22,14 @@ import { consumerConditions, countOf } from "./consumers.ts";
 import { contentOf } from "./content.ts";
 import { issuanceAllowed } from "./forecast.ts";
 import { endedState, keyInList, type ListedKeys, listedKeys } from "./listed-keys.ts";
+import { lostPairs } from "./needs.ts";
 import { EXPIRING_SOON, readinessOf } from "./readiness.ts";
 import { canRehearse, nextRehearsalMs, unrehearsed } from "./rehearsal.ts";
 import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
 import {
   type ApiKeyMemory,
   type ApiKeySnapshot,
+  type KeyNeed,
   nothingRemembered,
   type ReadyAccount,
 } from "./snapshot.ts";
@@ -225,11 +227,25 @@ function verified(snapshot: ApiKeySnapshot, outcome: Outcome): KindCondition | u
     return no("KeyRefused", `The console does not accept key ${keyId}.`);
   if (verificationTime === undefined) return undefined;
   const message = `The console accepted key ${keyId}.`;
-  if (account.kind === "Waiting" && account.reason === "ServiceAccountNotReady") {
-    const unchecked = `${message} The key is not checked now. ${account.message}`;
-    return { type, status: "Unknown", reason: account.reason, message: unchecked };
-  }
-  return { type, status: "True", reason: "KeyAccepted", message };
+  const unchecked = whyUnchecked(snapshot, account);
+  return unchecked === undefined
+    ? { type, status: "True", reason: "KeyAccepted", message }
+    : {
+        ...{ type, status: "Unknown", reason: unchecked.reason },
+        message: `${message} The key is not checked now. ${unchecked.message}`,
+      };
+}
+
+/** Without its pair or its account, the key cannot be checked. */
+function whyUnchecked(
+  snapshot: ApiKeySnapshot,
+  account: ReturnType<typeof accountInUse>,
+): Pick<KeyNeed, "reason" | "message"> | undefined {
+  const lost =
+    snapshot.self.deletingSince === undefined ? firstFinding(lostPairs, snapshot) : undefined;
+  if (lost !== undefined) return lost;
+  const isNotReady = account.kind === "Waiting" && account.reason === "ServiceAccountNotReady";
+  return isNotReady ? account : undefined;
 }
 
 function waitMs(outcome: Outcome): number {

@@ -238,7 +238,7 @@ test.each([
   [
     "holds another ApiKey's key",
     { ...foreign(), holder: "other" },
-    "It can hold the key of ApiKey other: do not delete it. Create this ApiKey again with another spec.secret.name.",
+    "It can hold the only copy of a key of ApiKey other. Delete the Secret only if that ApiKey is Ready with a Secret of another name: then this one is a copy, and the operator writes it again with a new key; otherwise create this ApiKey again with another spec.secret.name.",
   ],
   [
     "cannot be adopted",

@@ -219,6 +219,18 @@ describe("the status", () => {
     expect(verified).toMatchObject({ status, reason: status === "True" ? "KeyAccepted" : reason });
   });
 
+  test.each([
+    ["deleted", { kind: "Absent" }, "SecretMissing"],
+    ["replaced", foreign(), "SecretReplaced"],
+  ] as const)(
+    "of a key whose Secret was %s does not claim that it is checked",
+    (_, target, reason) => {
+      const { conditions } = reportedStatus(delivered({ target }), rest, at());
+      const verified = conditions?.find(({ type }) => type === "Verified");
+      expect(verified).toMatchObject({ status: "Unknown", reason });
+    },
+  );
+
   test("of a key in use, whole", () => {
     const condition = (type: string, reason: string, message: string) => ({
       ...{ type, status: "True", reason, message },
