@@ -4,15 +4,15 @@ import { isPlanOnly } from "../../api/plan-only.ts";
 import { hasFinalizer } from "../../kube/client/finalizer.ts";
 import { type AnyObject, commandAbout } from "./kinds.ts";
 
-/** With what lets the deletion continue; `undefined` if nothing on the object makes it wait. */
+/**
+ * With what lets the deletion continue; `undefined` if nothing on the object makes it wait. The deletion of a suspended
+ * PolicyBinding ends.
+ */
 export function whyDeletionWaits(object: AnyObject): string | undefined {
   if (!hasFinalizer(object, FINALIZER)) return undefined;
-  if (object.spec?.suspend === true && WAITING.has(object.kind))
+  if (object.spec?.suspend === true && object.kind !== "PolicyBinding")
     return `its deletion waits, because it is suspended: ${commandAbout("resume", object)}`;
   return isPlanOnly(object)
     ? `its deletion waits until you remove the annotation ${annotations.planOnly}`
     : undefined;
 }
-
-/** The deletion of a suspended object of another kind ends. */
-const WAITING: ReadonlySet<string> = new Set(["ApiKey", "ServiceAccount"]);

@@ -41,17 +41,21 @@ function movePhase(moving: readonly ApiKey[]): Phase {
   return { title: `move ${moving.map(nameOf).join(", ")}`, run: move };
 }
 
-/** What is to be done in these phases, and the move of ApiKeys that were moved back meanwhile. */
+/** What is to be done in these phases: the ApiKeys to move are those of now. Some may be moved already, or back. */
 export async function titlesOf(
   cluster: Cluster,
   { account, successor }: Plan,
   left: readonly Phase[],
 ): Promise<readonly string[]> {
-  const titles = left.map(({ title }) => title);
-  if (left.some(({ run }) => run === move)) return titles;
-  const objects = await readNamespace(cluster).catch(() => ({ apiKeys: [] }));
+  const titles = (phases: readonly Phase[]) => phases.map(({ title }) => title);
+  const objects = await readNamespace(cluster).catch(() => undefined);
+  if (objects === undefined) return titles(left);
   const moving = movingOf(account.metadata.name, successor, objects);
-  return moving.length === 0 ? titles : [movePhase(moving).title, ...titles];
+  const moves = moving.length === 0 ? [] : [movePhase(moving)];
+  const isBefore = ({ run }: Phase) => run === bind;
+  const others = left.filter(({ run }) => run !== move);
+  const rest = others.filter((phase) => !isBefore(phase));
+  return titles([...others.filter(isBefore), ...moves, ...rest]);
 }
 
 async function bind(invocation: Invocation, cluster: Cluster, plan: Plan): Promise<ExitCode> {

@@ -47,7 +47,7 @@ export function nextStep(
   const { ready, reason, message, isStalled } = readinessOf(object);
   if (isBeingDeleted(object) && reason === "InUse") return needed(deleteUsers(object, world));
   if (isOutdated(object)) return { isNeeded: false, text: UNSEEN };
-  if (reportsSuspension(object)) return needed(resume(object));
+  if (reportsSuspension(object)) return needed(resume(object, world));
   if (isBeingDeleted(object) && !isStalled && reason !== "PlanOnly")
     return { isNeeded: false, text: "Wait: it is being deleted." };
   // The message advises to restore access.
@@ -106,9 +106,11 @@ function restore(account: Named): string {
   return `Access is revoked: ${commandAbout("restore-access", account)} restores it. A leaked key then works again, so revoke it first.`;
 }
 
-function resume(object: AnyObject): string {
-  if (isBeingDeleted(object))
-    return `Being deleted, and suspended: ${commandAbout("resume", object)} completes the deletion.`;
+function resume(object: AnyObject, world: World): string {
+  if (isBeingDeleted(object)) {
+    const users = usersOf(object, world).length === 0 ? "" : ` ${deleteUsers(object, world)}`;
+    return `Being deleted, and suspended: ${commandAbout("resume", object)} continues the deletion.${users}`;
+  }
   const rotation = object.kind === "ApiKey" ? pendingRotation(object as ApiKey) : undefined;
   const then =
     rotation === undefined ? "" : ` The requested rotation${rotation.text} waits for that.`;
@@ -141,7 +143,9 @@ function adviceElsewhere(reason: string, object: AnyObject, world: World): strin
   const { object: other, report } = cause;
   if (report === undefined)
     return `Wait: ${nameOf(other)} is ready, and the operator continues by itself.`;
-  const advice = reportsSuspension(other) ? resume(other) : adviceOnItself(report, other, world);
+  const advice = reportsSuspension(other)
+    ? resume(other, world)
+    : adviceOnItself(report, other, world);
   return `${nameOf(other)} reports ${report.reason}. ${advice.replaceAll(ITSELF, nameOf(other))}`;
 }
 

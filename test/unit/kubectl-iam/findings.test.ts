@@ -495,6 +495,7 @@ test("of an account that the console no longer has, neither account, keys nor po
 test.each([
   ["ApiKey", { suspend: true }, /kubectl iam resume iamkey\/o -n n$/],
   ["ServiceAccount", { suspend: true }, /kubectl iam resume iamsa\/o -n n$/],
+  ["ClusterConnection", { suspend: true }, /kubectl iam resume iamcconn\/o$/],
   ["PolicyBinding", { suspend: true }, undefined],
   ["ApiKey", {}, undefined],
   ["PolicyBinding", { plans: true }, /remove the annotation iam-operator.io\/plan-only$/],
@@ -505,14 +506,14 @@ test.each([
   (kind, { suspend, plans, isFree }: Record<string, boolean | undefined>, detail) => {
     const metadata = {
       name: "o",
-      namespace: "n",
+      ...(kind === "ClusterConnection" ? {} : { namespace: "n" }),
       finalizers: isFree ? [] : ["iam-operator.io/finalizer"],
       annotations: plans ? { "iam-operator.io/plan-only": "true" } : {},
     };
     const spec = { suspend, serviceAccountRef: { name: "sa" }, connectionRef: {} };
     const of = (each: string) => (each === kind ? [{ kind, metadata, spec }] : []);
     const world = {
-      clusterConnections: [],
+      clusterConnections: of("ClusterConnection"),
       connections: [],
       quotaExports: [],
       serviceAccounts: of("ServiceAccount"),

@@ -75,18 +75,22 @@ test("the preview names the windows that the moved ApiKeys wait for", () => {
   ]);
 });
 
-test("what is left names an ApiKey that was moved back after its move", async () => {
+test("what is left names the ApiKeys that are to be moved now", async () => {
   const found = plan(account("ci"), { keys: [apiKey("key", "ci", current("ci"))] });
-  const left = async (...keys: readonly ApiKey[]) => {
+  const left = async (phases: number, ...keys: readonly ApiKey[]) => {
     const list = async ({ kind }: ResourceType) => (kind === "ApiKey" ? keys : []);
     const cluster = { kube: { list }, namespace: "team-a" } as unknown as Cluster;
-    return titlesOf(cluster, found, phasesOf(found).slice(-1));
+    return titlesOf(cluster, found, phasesOf(found).slice(-phases));
   };
   const revoke = "revoke the access of iamsa/ci";
-  expect(await left(apiKey("key", "ci-2", current("ci-2")), apiKey("other", "cd"))).toEqual([
-    revoke,
-  ]);
-  expect(await left(apiKey("key", "ci", current("ci-2")))).toEqual(["move iamkey/key", revoke]);
+  const moved = apiKey("key", "ci-2", current("ci-2"));
+  expect(await left(1, moved, apiKey("other", "cd"))).toEqual([revoke]);
+  expect(await left(1, apiKey("key", "ci", current("ci-2")))).toEqual(["move iamkey/key", revoke]);
+  const bind = "bind the policies of iamsa/ci-2";
+  const wait = "wait until no Pod uses an old key (--now does not wait)";
+  expect(await left(4, moved)).toEqual([bind, wait, revoke]);
+  const both = [moved, apiKey("late", "ci-2", current("ci"))];
+  expect(await left(3, ...both)).toEqual(["move iamkey/late", wait, revoke]);
 });
 
 test.each([

@@ -822,7 +822,7 @@ describe("the next step", () => {
     const deleted = { ...suspended, metadata };
     expect(nextStep(deleted, empty, now)).toMatchObject({
       isNeeded: true,
-      text: "Being deleted, and suspended: kubectl iam resume iamkey/k -n n completes the deletion.",
+      text: "Being deleted, and suspended: kubectl iam resume iamkey/k -n n continues the deletion.",
     });
   });
 
@@ -884,6 +884,23 @@ describe("the next step", () => {
     const apiKeys = [user("a"), user("b")] as unknown as World["apiKeys"];
     expect(nextStep(account, { ...empty, apiKeys }, now).text).toBe(
       "Delete iamkey/a, iamkey/b: they still use this object. An ApiKey can instead name another ServiceAccount in spec.serviceAccountRef.",
+    );
+  });
+
+  test("of a suspended object in deletion is to resume it, and to delete every user of it", () => {
+    const connection = object([ready("False", "Suspended")], {
+      kind: "ClusterConnection",
+      metadata: { name: "c", deletionTimestamp: "2026-01-01T00:00:00Z" },
+      spec: { suspend: true },
+    });
+    const account = object([], {
+      kind: "ServiceAccount",
+      metadata: { name: "ci-bot", namespace: "n" },
+      spec: { connectionRef: { kind: "ClusterConnection", name: "c" } },
+    });
+    const serviceAccounts = [account] as unknown as World["serviceAccounts"];
+    expect(nextStep(connection, { ...empty, serviceAccounts }, now).text).toBe(
+      "Being deleted, and suspended: kubectl iam resume iamcconn/c continues the deletion. Delete iamsa/ci-bot in n: it still uses this object.",
     );
   });
 
