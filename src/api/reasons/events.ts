@@ -20,7 +20,7 @@ export const ofWarnings = {
   },
   KeysNotRevoked: {
     meaning:
-      "The ApiKey is deleted, and these keys still work until they expire: no call of `extraCalls` revokes keys, or the console did not answer before the [deadline](uninstall.md#deadline-of-a-deletion).",
+      "The ApiKey is deleted, and these keys still work until they expire: no call of `extraCalls` revokes keys, `spec.secret.deletionPolicy: Retain` keeps them with the Secret, or the console did not answer before the [deadline](uninstall.md#deadline-of-a-deletion).",
     fix: "Disable or delete the keys in the console if that matters.",
   },
   UnexpectedKeyForm: {

@@ -12,10 +12,10 @@ interface LiveKey {
   readonly keyId: string;
   readonly where: string;
   /**
-   * Whether an ApiKey's status lists the key as current or superseded, so that deleting the ApiKey can revoke it. False
-   * for pending, orphaned and unmanaged keys.
+   * Whether deleting the ApiKey can revoke the key: its status lists it as current or superseded, and the Secret is not
+   * retained. False for pending, orphaned and unmanaged keys.
    */
-  readonly isManaged: boolean;
+  readonly isRevocable: boolean;
 }
 
 /**
@@ -36,7 +36,7 @@ export function liveKeysOf(
   const unmanaged = unnamedKeyIds(account, apiKeys).map((keyId) => ({
     keyId,
     where: "unmanaged: in no ApiKey's status",
-    isManaged: false,
+    isRevocable: false,
   }));
   return [...known, ...unmanaged];
 }
@@ -86,33 +86,32 @@ function keysOf(apiKey: ApiKey, account: string, missing: ReadonlySet<string>): 
     key !== undefined && (key.serviceAccount ?? spec.serviceAccountRef.name) === account;
   const name = `iamkey/${metadata.name}`;
   const { current, pending, secretName, superseded = [], orphaned = [] } = status ?? {};
+  const isRevocable = spec.secret?.deletionPolicy !== "Retain";
   const secret = `secret/${secretName ?? metadata.name}`;
   const where = lacksSecret(apiKey, missing)
     ? `${name}, whose ${secret} does not exist`
     : `${name}, in ${secret}`;
   return [
-    ...[current]
-      .filter((key) => key !== undefined)
-      .map((key) => ({ ...key, where, isManaged: true })),
+    ...[current].filter((key) => key !== undefined).map((key) => ({ ...key, where, isRevocable })),
     ...[pending]
       .filter((key) => key !== undefined)
-      .map((key) => ({ ...key, where: `${name}, not delivered yet`, isManaged: false })),
+      .map((key) => ({ ...key, where: `${name}, not delivered yet`, isRevocable: false })),
     ...superseded
       .filter(({ state }) => state === "Live" || state === "Unknown")
       .map((key) => ({
         ...key,
         where: `${name}, superseded${key.state === "Live" ? "" : "; whether it still works is unknown"}`,
-        isManaged: true,
+        isRevocable,
       })),
     ...orphaned.map((key) => ({
       ...key,
       keyId: key.keyId ?? `attempt ${key.attemptId}`,
       where: `${name}, orphaned`,
-      isManaged: false,
+      isRevocable: false,
     })),
   ]
     .filter(isOf)
-    .map(({ keyId, where, isManaged }) => ({ keyId, where, isManaged }));
+    .map((key) => ({ keyId: key.keyId, where: key.where, isRevocable: key.isRevocable }));
 }
 
 /** Whether the console lists the key as inactive, or neither lists nor accepts it. */

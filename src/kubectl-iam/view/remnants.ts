@@ -170,12 +170,12 @@ function keyRemnants(account: ServiceAccount, world: World, known: Known): reado
   const { disableKey, deleteKey, deleteServiceAccount } = connection?.spec.extraCalls ?? {};
   const isToDelete = account.spec.deletionPolicy === "Delete";
   const expiry = new Map(keys.flatMap(({ status }) => expirations(status)));
-  return liveKeysOf(account, keys, known.missing).map(({ keyId, where, isManaged }) => {
+  return liveKeysOf(account, keys, known.missing).map(({ keyId, where, isRevocable }) => {
     const isEnded =
       (isToDelete && deleteServiceAccount !== undefined) ||
-      (isManaged && (disableKey ?? deleteKey) !== undefined);
+      (isRevocable && (disableKey ?? deleteKey) !== undefined);
     const isUnknown =
-      connection === undefined && isUnreadable(account, known) && (isToDelete || isManaged);
+      connection === undefined && isUnreadable(account, known) && (isToDelete || isRevocable);
     const end = expiry.get(keyId);
     const until = end === undefined ? "it expires" : `${both(end, known.now)} at the latest`;
     const valid = `stays valid until ${until}${isUnknown ? `, unless a call of the connection revokes it; ${unreadableText(account)}` : ""}`;

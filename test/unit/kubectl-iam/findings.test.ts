@@ -434,6 +434,24 @@ describe("of an account with a key, an uninstallation", () => {
   });
 });
 
+test("a key whose Secret is retained stays valid, although the connection can revoke keys", () => {
+  const stays = (deletionPolicy: string) => {
+    const connection = { kind: "Connection", metadata: { name: "c", namespace: "n" } };
+    const account = { kind: "ServiceAccount", metadata: { name: "sa", namespace: "n" } };
+    const status = { secretName: "s", current: current("a", 1) };
+    const rows = remnants({
+      ...{ clusterConnections: [], quotaExports: [], policyBindings: [] },
+      connections: [{ ...connection, spec: { extraCalls: { deleteKey: {} } } }],
+      serviceAccounts: [
+        { ...account, spec: { connectionRef: { kind: "Connection", name: "c" } }, status: {} },
+      ],
+      apiKeys: [key("k", status, { secret: { deletionPolicy } })],
+    });
+    return rows.filter(({ kind }) => kind === "Key").map((row) => row.stays);
+  };
+  expect([stays("Retain"), stays("Delete")]).toEqual([[true], [false]]);
+});
+
 test("an account that is not imported stays, and another object's account has one row", () => {
   const account = (name: string, saId: string | undefined, status = {}) => ({
     kind: "ServiceAccount",

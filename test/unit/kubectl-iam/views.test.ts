@@ -143,7 +143,7 @@ test("a long list of keys is cut", () => {
   const keys = Array.from({ length: 12 }, (_, index) => ({
     keyId: `k${index}`,
     where: "unmanaged",
-    isManaged: false,
+    isRevocable: false,
   }));
   expect(keyLines(keys.slice(0, 10))).toHaveLength(10);
   expect(keyLines(keys).slice(9)).toEqual(["k9 (unmanaged)", "and 2 more"]);
