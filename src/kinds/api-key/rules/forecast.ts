@@ -82,7 +82,8 @@ function stopOfNextKey(
   at: ClockReading,
   timing: Timing,
 ): KeyNeed | typeof UNKNOWN | undefined {
-  const { rehearsal } = snapshot;
+  const { rehearsal, isPlanned } = snapshot;
+  if (isPlanned) return PLANNED;
   // A failed run proves nothing else.
   if (outcome.kind === "Failed")
     return (
@@ -93,7 +94,6 @@ function stopOfNextKey(
     );
   if (outcome.kind === "Waiting" && outcome.condition === ISSUANCE_ALLOWED) return outcome;
   if (outcome.kind === "Suspended") return SUSPENDED;
-  if (snapshot.isPlanned) return PLANNED;
   const block = firstFinding(lastingBlocks, snapshot, at, NEXT_KEY);
   // The connection has not logged in yet, as after each start of the process, or its console does not respond.
   if (block?.reason === "ConnectionNotReady" && block.state === "Reconciling") return UNKNOWN;

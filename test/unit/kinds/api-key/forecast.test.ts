@@ -147,6 +147,12 @@ const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
   ["a suspended object", delivered(), { kind: "Suspended" }, "False Suspended"],
   ["an object that is only planned for", delivered({ isPlanned: true }), rest, "False PlanOnly"],
   [
+    "an object that is only planned for, whose account is not ready",
+    delivered({ isPlanned: true }),
+    { ...reconciling("Pending", "It is so."), condition: "IssuanceAllowed" },
+    "False PlanOnly",
+  ],
+  [
     "a connection that is not known yet",
     delivered(waitingFor("ConnectionNotReady")),
     rest,
