@@ -38,7 +38,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     io.note(
       `\n${keys} key${keys === 1 ? "" : "s"} stay${keys === 1 ? "s" : ""} valid in the console: revoke access first (kubectl iam revoke-access), or delete them there.`,
     );
-  const isBlocked = rows.some(({ kind }) => kind === "Object");
+  const isBlocked = rows.some(({ waits }) => waits);
   if (keys > 0 || isBlocked) return exitCode.found;
   return unreadable.length > 0 ? exitCode.unknown : exitCode.ok;
 }

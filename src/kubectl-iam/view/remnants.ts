@@ -1,6 +1,6 @@
 /** What remains of each object if everything is removed while the operator runs. Pure. */
 import type { ApiKey } from "../../api/api-key.ts";
-import type { Connection } from "../../api/connection.ts";
+import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import type { KindName } from "../../api/kinds.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
@@ -21,6 +21,8 @@ export interface Remnant {
   /** Absent if that is unknown. */
   readonly stays?: boolean | undefined;
   readonly detail: string;
+  /** Whether the deletion of its object waits for something that does not come by itself. */
+  readonly waits?: boolean;
 }
 
 /** What a reader of the world knows beside it. */
@@ -57,7 +59,7 @@ function waitingObject(object: AnyObject, world: World): readonly Remnant[] {
   const detail = whyDeletionWaits(object) ?? whyPoliciesWait(object, world);
   if (detail === undefined) return [];
   const { namespace } = object.metadata;
-  return [{ kind: "Object", namespace, what: nameOf(object), stays: true, detail }];
+  return [{ kind: "Object", namespace, what: nameOf(object), stays: true, detail, waits: true }];
 }
 
 /** Nothing is unbound while the ServiceAccount is suspended, or only planned. */
@@ -104,14 +106,19 @@ function disposalOf(
   account: ServiceAccount,
   world: World,
   known: Known,
-): Pick<Remnant, "stays" | "detail"> {
+): Pick<Remnant, "stays" | "detail" | "waits"> {
   const connection = connectionOf(account, world);
   const wait = waitForConnection(account, world, known);
+  const waits = isHeldUp(account, world, known);
   switch (deletionPolicyOf(account)) {
     case "Revoke":
-      return { stays: true, detail: `its policies are unbound${wait}` };
+      return { stays: true, detail: `its policies are unbound${wait}`, waits };
     case "Retain":
-      return { stays: true, detail: `policies bound outside the operator stay bound${wait}` };
+      return {
+        stays: true,
+        detail: `policies bound outside the operator stay bound${wait}`,
+        waits,
+      };
     case "Delete":
       if (connection === undefined && isUnreadable(account, known))
         return { detail: `only a deleteServiceAccount call of the connection deletes it${wait}` };
@@ -119,10 +126,12 @@ function disposalOf(
         ? {
             stays: true,
             detail: `the deletion of ${nameOf(account)} waits: the connection names no deleteServiceAccount call; set another deletionPolicy${wait}`,
+            waits: true,
           }
         : {
             stays: false,
             detail: `the connection's deleteServiceAccount call deletes it, with its keys${wait}`,
+            waits,
           };
   }
 }
@@ -135,6 +144,12 @@ function isUnreadable({ spec }: Partial<ServiceAccount>, { unreadable }: Known):
 function unreadableText(account: ServiceAccount): string {
   const { connectionRef }: Partial<ServiceAccount["spec"]> = account.spec;
   return `you do not have permission to read ${connectionRef ? toText(connectionRef) : nameOf(account)}`;
+}
+
+/** Whether nothing can be done in the console. */
+function isHeldUp(account: ServiceAccount, world: World, known: Known): boolean {
+  const connection = connectionOf(account, world);
+  return connection === undefined ? !isUnreadable(account, known) : connection.spec.suspend;
 }
 
 /** What holds up the calls to the console. */
@@ -201,6 +216,8 @@ function expirations(status: ApiKey["status"]): readonly (readonly [string, stri
 /** Unless its account is retained, the deletion of the account unbinds what a PolicyBinding leaves bound. */
 function policyRemnants(account: ServiceAccount, world: World): readonly Remnant[] {
   if (isGone(account) || deletionPolicyOf(account) !== "Retain") return [];
+  const stays = retainsPolicies(account, world);
+  if (stays === false) return [];
   return world.policyBindings
     .filter((binding) => belongsTo(binding, account))
     .filter(isKept)
@@ -208,9 +225,18 @@ function policyRemnants(account: ServiceAccount, world: World): readonly Remnant
       kind: "Policies",
       namespace: binding.metadata.namespace,
       what: `policies of ${nameOf(binding)}`,
-      stays: true,
-      detail: `it ${binding.spec.suspend ? "is suspended" : "has deletionPolicy: Retain"}, so they stay bound; with a ClusterConnection, only if a grant has retainPolicies: true`,
+      stays,
+      detail: `it ${binding.spec.suspend ? "is suspended" : "has deletionPolicy: Retain"}, so they stay bound${stays ? "" : ", if a grant for the namespace has retainPolicies: true"}`,
     }));
+}
+
+/** Whether policies may stay bound; `undefined` if the labels of the namespace decide, or an unreadable connection. */
+function retainsPolicies(account: ServiceAccount, world: World): boolean | undefined {
+  const connection = connectionOf(account, world);
+  if (connection?.kind !== "ClusterConnection")
+    return account.spec.connectionRef.kind === "ClusterConnection" ? undefined : true;
+  const { grants } = (connection as ClusterConnection).spec;
+  return grants.some(({ retainPolicies }) => retainPolicies) ? undefined : false;
 }
 
 /** An ApiKey without a key may name the Secret of another one. */

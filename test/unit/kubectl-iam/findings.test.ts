@@ -351,6 +351,38 @@ test.each([
 );
 
 test.each([
+  [[], []],
+  [[{ retainPolicies: false }], []],
+  [[{ retainPolicies: false }, { retainPolicies: true }], [undefined]],
+])("with the grants %j, the policies of a suspended PolicyBinding stay: %j", (grants, stays) => {
+  const connectionRef = { kind: "ClusterConnection", name: "c" };
+  const world = {
+    ...{ connections: [], apiKeys: [], quotaExports: [] },
+    clusterConnections: [{ kind: "ClusterConnection", metadata: { name: "c" }, spec: { grants } }],
+    serviceAccounts: [
+      {
+        kind: "ServiceAccount",
+        metadata: { name: "sa", namespace: "n" },
+        spec: { deletionPolicy: "Retain", connectionRef },
+      },
+    ],
+    policyBindings: [
+      {
+        kind: "PolicyBinding",
+        metadata: { name: "b", namespace: "n" },
+        spec: { serviceAccountRef: { name: "sa" }, policyIds: ["p"], suspend: true },
+      },
+    ],
+  };
+  const policies = (of: object, known = {}) =>
+    remnants(of, known).filter(({ kind }) => kind === "Policies");
+  expect(policies(world).map((row) => row.stays)).toEqual(stays);
+  const unread = { ...world, clusterConnections: [] };
+  const [row] = policies(unread, { unreadable: ["ClusterConnection"] });
+  expect(row).toMatchObject({ stays: undefined, detail: expect.stringContaining("if a grant") });
+});
+
+test.each([
   [{}, "the deletion of iamsa/sa waits: the connection names no deleteServiceAccount call"],
   [{ deleteServiceAccount: {} }, "the connection's deleteServiceAccount call deletes it"],
 ])("an account is deleted if the connection has a call for it: %j", (extraCalls, words) => {
@@ -376,7 +408,13 @@ test.each([
 
 describe("of an account with a key, an uninstallation", () => {
   const extraCalls = { disableKey: {}, deleteServiceAccount: {} };
-  const rows = (connections: readonly object[], known = {}, spec = {}) => {
+  const remnantsWait = (connections: readonly object[], spec = {}) =>
+    all(connections, {}, spec).some(({ waits }) => waits);
+  const rows = (...given: Parameters<typeof all>) =>
+    all(...given)
+      .filter(({ kind }) => kind !== "Installation")
+      .map(({ what, stays, detail }) => [what, stays, detail]);
+  const all = (connections: readonly object[], known = {}, spec = {}) => {
     const connectionRef = { kind: "Connection", name: "c" };
     const account = {
       kind: "ServiceAccount",
@@ -394,10 +432,15 @@ describe("of an account with a key, an uninstallation", () => {
       serviceAccounts: [account],
       apiKeys: [key("k", { secretName: "s", current: current("a", 1) })],
     };
-    return remnants(world, known)
-      .filter(({ kind }) => kind !== "Installation")
-      .map(({ what, stays, detail }) => [what, stays, detail]);
+    return remnants(world, known);
   };
+
+  test("waits for a call that the connection does not name", () => {
+    expect(remnantsWait([{}], { deletionPolicy: "Delete" })).toBe(false);
+    const without = { extraCalls: {} };
+    expect(remnantsWait([without])).toBe(false);
+    expect(remnantsWait([without], { deletionPolicy: "Delete" })).toBe(true);
+  });
 
   test("names its Secret only if it exists", () => {
     expect(rows([{}])[2]).toEqual(["secret/s", false, "is deleted with its ApiKey"]);
@@ -426,6 +469,7 @@ describe("of an account with a key, an uninstallation", () => {
     [[], "iamconn/c does not exist"],
   ])("says that it waits for a connection %j", (connections, why) => {
     const [account, ended] = rows(connections);
+    expect(remnantsWait(connections)).toBe(true);
     const wait = `; it waits, and is given up in the end, while ${why}`;
     expect(account?.[2]).toBe(`its policies are unbound${wait}`);
     if (connections.length > 0)
