@@ -61,7 +61,7 @@ export const ofKeys = {
     meaning:
       "In a dry run, the API server rejects a write that the next key needs: an admission policy, a webhook or a ResourceQuota forbids it, or the Secret is invalid. A key in use stays; the operator issues no other. Or it rejects the Secret `NAME-next` of a key that is already issued: the message then names the key.",
     check:
-      "the message, which quotes the API server. A rotation needs one more Secret for a while, `NAME-next`.",
+      "the message, which quotes the API server. A new key, even the first, needs one more Secret for a while, `NAME-next`.",
     fix: "Declare in `spec.secret` what the API server requires, exempt the operator's Secrets (label `app.kubernetes.io/managed-by: iam-operator`) from the policy that rejects them, or raise the quota. Then run `kubectl iam reconcile iamkey/NAME`: without a request, the operator tries again within an hour.",
   },
   SecretImmutable: {
