@@ -78,7 +78,7 @@ export const ofKeys = {
       "The key expires soon and has not been replaced, although a replacement was due. Consumers lose access at the time in the message.",
     check:
       "the rest of the message, for the cause; the conditions `IssuanceAllowed` and `Stalled`.",
-    fix: "Fix the cause that the message names. To request a key regardless of the budget and of lost keys, run `kubectl iam rotate`, or set the annotation.",
+    fix: "Fix the cause that the message names. To request a key regardless of lost keys and of the `maxIssuesPerDay` of the ApiKey, run `kubectl iam rotate`, or set the annotation.",
     commands: [
       'kubectl annotate iamkey NAME -n NAMESPACE iam-operator.io/rotate-requested-at="$(date)" --overwrite',
     ],

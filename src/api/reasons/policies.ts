@@ -26,7 +26,7 @@ export const ofPolicies = {
     meaning:
       "The console rejects a policy: it does not exist, is not active, belongs to another organization or is of kind `scp`. The others are bound if the console's list of policies shows which one it rejects. Until this is corrected, the PolicyBinding loses no policy.",
     check: "the message; it names the cause if the console's list of policies shows it.",
-    fix: "Remove the policy from `spec.policyIds`, or correct it in the console.",
+    fix: "Remove the policy from `spec.policyIds`; or correct it in the console and run `kubectl iam reconcile`: without a request, it is tried again after an hour.",
   },
   BindingsUnreadable: {
     meaning:

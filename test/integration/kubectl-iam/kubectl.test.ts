@@ -197,7 +197,7 @@ describe("looking", () => {
     const { code, output: text } = await kubectlIam("status iampb/broken");
     expect(code).toBe(1);
     expect(text).toContain(
-      "Next  Remove pol-nowhere from spec.policyIds, or correct it: it is tried again after a change, or within an hour.",
+      "Next  Remove pol-nowhere from spec.policyIds, or correct it: it is tried again after a change of this object, on request, or after an hour.",
     );
     await world.delete("PolicyBinding", "broken");
     await world.isGone("PolicyBinding", "broken");

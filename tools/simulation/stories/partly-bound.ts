@@ -55,6 +55,28 @@ export const partlyBoundStories: readonly Story[] = [
       world.expect("it is not tried again", world.calls("syncBindings"), calls);
     }),
   ),
+  story("a policy that the console gets later is bound after an hour", async (world) => {
+    await world.begin({ policyIds: [READ, "pol-late"] });
+    await world.pass(10 * SECOND);
+    expectReady(world, "PolicyRefused", "or after an hour.");
+    const console = world.sim.console.world;
+    const [policy] = console.policies.values();
+    if (policy !== undefined) console.putPolicy({ ...policy, policyId: "pol-late" });
+    await world.pass(50 * MINUTE);
+    world.expect("not before", world.bound, [READ]);
+    await world.pass(21 * MINUTE);
+    world.expect("then it is bound", world.bound, ["pol-late", READ].sort());
+  }),
+  story("a policy that the console gets later is bound at once on request", async (world) => {
+    await world.begin({ policyIds: [READ, "pol-late"] });
+    await world.pass(10 * SECOND);
+    const console = world.sim.console.world;
+    const [policy] = console.policies.values();
+    if (policy !== undefined) console.putPolicy({ ...policy, policyId: "pol-late" });
+    world.annotate(policyBindingType, "reader", { [annotations.reconcileRequestedAt]: "now" });
+    await world.pass(10 * SECOND);
+    world.expect("it is bound", world.bound, ["pol-late", READ].sort());
+  }),
   unready("a mistyped policy in place of a bound one takes nothing away", async (world) => {
     await world.begin({ policyIds: [READ] });
     world.change(policyBindingType, "reader", { policyIds: ["pol-mistyped", DEPLOY] });

@@ -162,7 +162,7 @@ function toPolicyRefusal(
   message: string,
   now: Instant,
 ): PolicyRefusal {
-  const advice = `Remove ${listed(policyIds)} from spec.policyIds, or correct ${policyIds.length === 1 ? "it" : "them"}: it is tried again after a change, or within an hour.`;
+  const advice = `Remove ${listed(policyIds)} from spec.policyIds, or correct ${policyIds.length === 1 ? "it" : "them"}: it is tried again after a change of this object, on request, or after an hour.`;
   const problem = { reason: "PolicyRefused", message, advice };
   return { generation, requestedAt, until: now + RETRY_AFTER, policyIds, problem };
 }
