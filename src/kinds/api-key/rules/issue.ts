@@ -52,11 +52,11 @@ export function pairToTryAgain(
     : undefined;
 }
 
+/** No attempt is open when a key is issued. */
 export function nextRevision({ status, target, pending }: ApiKeySnapshot): number {
   return (
     Math.max(
       status.current?.revision ?? 0,
-      status.attempt?.revision ?? 0,
       pairIn(target)?.revision ?? 0,
       pairIn(pending)?.revision ?? 0,
     ) + 1

@@ -94,6 +94,13 @@ describe("a change of account", () => {
     ]);
   });
 
+  test("gives keys without an account the one that the spec names", () => {
+    const unknown = { serviceAccount: undefined, saId: undefined };
+    const status = { ...noKeys, current: current(1, unknown), orphaned: [] };
+    const known = withKnownAccounts(status, { saId: "sa-2" }, "renamed");
+    expect(known.current).toMatchObject({ serviceAccount: "renamed", saId: "sa-2" });
+  });
+
   test("changes nothing while the new account is not ready", () => {
     const world = moving({ account: waiting });
     expect(isMoving(world)).toBe(true);

@@ -4,6 +4,7 @@ import {
   deletedAccount,
   inactiveAccount,
 } from "../../../../src/kinds/api-key/rules/unusable-account.ts";
+import { reconciling } from "../../../../src/reconciler/rules/waiting.ts";
 import { account, current, delivered, NOW } from "./builders.ts";
 
 const rejection = { keyId: "sak_1", since: 0 };
@@ -22,6 +23,18 @@ describe("a key that another key supersedes is", () => {
       "a call can revoke it",
       { account: revokes },
       "Key sak_1 is revoked after the overlap, if its ServiceAccount still exists.",
+    ],
+    [
+      "Live",
+      "a call can disable it",
+      { account: { ...account, canDisableKeys: true } },
+      "Key sak_1 is revoked after the overlap, if its ServiceAccount still exists.",
+    ],
+    [
+      "Live",
+      "its account waits for something else",
+      { account: reconciling("ConnectionNotReady", "It is so.") },
+      UNTIL_EXPIRY,
     ],
     [
       "Inactive",

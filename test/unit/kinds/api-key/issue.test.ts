@@ -1,7 +1,8 @@
 /** Why a key is needed, and what forbids to issue it. */
 import { expect, test } from "vitest";
 import { blocks, nextAttemptWithoutKey } from "../../../../src/kinds/api-key/rules/blocks.ts";
-import { needs } from "../../../../src/kinds/api-key/rules/needs.ts";
+import { reasonToIssue } from "../../../../src/kinds/api-key/rules/issue.ts";
+import { isRequested, needs } from "../../../../src/kinds/api-key/rules/needs.ts";
 import { safetyLimit } from "../../../../src/kinds/api-key/rules/schedule.ts";
 import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { firstFinding } from "../../../../src/reconciler/rules/outcome.ts";
@@ -16,6 +17,7 @@ import {
   keySpec,
   NOW,
   ofBot,
+  openAttempt,
   owner,
   pair,
   rowsOf,
@@ -273,4 +275,15 @@ test("attempts in vain are counted in a row while they are less than an hour apa
   expect([first.count, second.count, nextAttemptWithoutKey(second, 3 * HOUR).count]).toEqual([
     1, 2, 1,
   ]);
+});
+
+test("no key is issued over an open attempt, the only trace of its key (S6)", () => {
+  expect(reasonToIssue(snapshot(), at(), timing)?.reason).toBe("NoKeyYet");
+  const open = snapshot({ status: { attempt: openAttempt(1) } });
+  expect(reasonToIssue(open, at(), timing)).toBeUndefined();
+});
+
+test("an attempt that repeats an interrupted rotation is a requested one", () => {
+  const reasons = ["RotationRequested", "RotationInterrupted", "RotationDue", undefined];
+  expect(reasons.map(isRequested)).toEqual([true, true, false, false]);
 });

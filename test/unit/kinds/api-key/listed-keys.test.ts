@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import {
+  endedState,
   keyInList,
   listedKeys,
+  mayWork,
   stateInList,
 } from "../../../../src/kinds/api-key/rules/listed-keys.ts";
 import type { SupersededKey } from "../../../../src/kinds/api-key/rules/status.ts";
@@ -80,3 +82,17 @@ test.each(["Deleted", "Unknown"] as const)(
     expect(keyInList(key, listed, undefined)).toEqual(expected);
   },
 );
+
+test("a key may work unless a read has shown that it does not", () => {
+  const states = ["Live", "Unknown", "Inactive", "Disabled", "Deleted", "Expired"] as const;
+  expect(states.filter((state) => mayWork({ state }))).toEqual(["Live", "Unknown"]);
+});
+
+test.each<[State, "deleteKey" | "disableKey" | undefined, State]>([
+  ["Live", undefined, "Inactive"],
+  ["Unknown", "disableKey", "Disabled"],
+  ["Unknown", "deleteKey", "Deleted"],
+  ["Expired", "deleteKey", "Expired"],
+])("a key in state %s after %s that the console no longer has is %s", (state, call, ended) => {
+  expect(endedState({ state, answeredCall: call })).toBe(ended);
+});

@@ -33,6 +33,7 @@ test.each([
   "reloader.stakater.com/match",
   "not-argoproj.io/x",
   "argoproj.io",
+  "argoproj.iox",
 ])("%s is the user's own", (key) => {
   expect(refused(key)).toEqual([]);
 });

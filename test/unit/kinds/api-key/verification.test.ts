@@ -7,12 +7,22 @@ import {
   inactiveAccount,
 } from "../../../../src/kinds/api-key/rules/unusable-account.ts";
 import {
+  isCheckRequested,
   nextCheckMs,
   replacedInMs,
   waitForKeyInUse,
 } from "../../../../src/kinds/api-key/rules/verification.ts";
 import { HOUR, MINUTE, SECOND } from "../../../../src/util/time.ts";
-import { account, at as clockAt, delivered, NOW, snapshot, timing } from "./builders.ts";
+import {
+  account,
+  checked,
+  at as clockAt,
+  delivered,
+  NOW,
+  object,
+  snapshot,
+  timing,
+} from "./builders.ts";
 
 const at = clockAt();
 const rest = { kind: "Settled" } as const;
@@ -91,4 +101,21 @@ test.each([
   const { objects } = report(delivered({ account: unusable }), rest, at, timing);
   const readiness = objects[0]?.readiness;
   expect(readiness).toEqual({ state: "Stalled", reason: "ServiceAccountNotReady", message });
+});
+
+test("a rejected key that the console accepts again is waited for no longer", () => {
+  const rejection = { keyId: "sak_1", since: 0 };
+  expect(waitForKeyInUse(delivered({ rejection }), at, timing)).toBeDefined();
+  const verdicts = checked("sak_1");
+  expect(waitForKeyInUse(delivered({ rejection, verdicts }), at, timing)).toBeUndefined();
+});
+
+test("a check whose request was removed is not requested", () => {
+  const handled = { ...object(), status: { lastHandledReconcileAt: "one" } };
+  expect(isCheckRequested({ ...delivered(), object: handled as never })).toBe(false);
+});
+
+test("a key that no list shows as active is not checked while its account is not ready", () => {
+  const account = { ...inactiveAccount("sa-1", "disabled"), endsKeys: undefined } as never;
+  expect(nextCheckMs(delivered({ account }), at, timing)).toBeUndefined();
 });
