@@ -47,12 +47,13 @@ export function changeOf(
 /**
  * Makes the changes one by one and prints a line for each. Returns the changed objects. With `--dry-run=client` the
  * changes are only printed as commands; with `server` the API server only validates them. With `--no-wait`, warns if no
- * replica leads. Rejects with KubeError.
+ * replica leads. Rejects with KubeError, unless `onError` returns.
  */
 export async function makeChanges(
   invocation: Invocation,
   cluster: Cluster,
   changes: readonly Change[],
+  onError: (error: unknown) => void = rethrow,
 ): Promise<readonly AnyObject[]> {
   const { io } = invocation;
   const { dryRun } = invocation.options;
@@ -65,13 +66,20 @@ export async function makeChanges(
     const { type, namespace, name, patch, subresource, label, done } = change;
     const isDryRun = dryRun === "server";
     const options = { dryRun: isDryRun, subresource };
-    const answer = await cluster.kube.mergePatch(type, { namespace, name }, patch, options);
+    const answer = await cluster.kube
+      .mergePatch(type, { namespace, name }, patch, options)
+      .catch(onError);
+    if (answer === undefined) continue;
     changed.push(answer as AnyObject);
     io.print(`${label} ${done}${isDryRun ? " (server dry run)" : ""}`);
   }
   if (invocation.options.wait === false && changed.length > 0)
     await noteLeader(invocation, cluster);
   return changed;
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 /** Whether the command waits for the operator. */

@@ -1,8 +1,10 @@
 /** Waits until the operator has done the requested work, and reports what is missing until then. */
 
 import type { KindName } from "../../api/kinds.ts";
+import { isKubeError } from "../../kube/errors.ts";
 import { MINUTE, SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
+import { describeError } from "../cli/describe-error.ts";
 import { type ExitCode, exitCode, Failure } from "../cli/errors.ts";
 import type { Io } from "../cli/io.ts";
 import { type Change, isToWait, makeChanges } from "./change.ts";
@@ -47,17 +49,26 @@ interface Waiting {
   readonly done: (now: AnyObject, before: AnyObject) => ExitCode | Promise<ExitCode>;
 }
 
-/** Makes the changes and, if the command waits for the operator, waits until their work is done. */
+/**
+ * Makes the changes and, if the command waits for the operator, waits until their work is done. Of several changes, one
+ * that the user has no permission for is printed, and the rest is made.
+ */
 export async function changeAndWait(
   invocation: Invocation,
   cluster: Cluster,
   changes: readonly Change[],
   waiting: Waiting,
 ): Promise<ExitCode> {
-  const changed = await makeChanges(invocation, cluster, changes);
-  return isToWait(invocation.options)
-    ? waitForAll(invocation, cluster, changed, waiting)
+  let refusal: ExitCode = exitCode.ok;
+  const changed = await makeChanges(invocation, cluster, changes, (error) => {
+    if (!isKubeError(error, "Forbidden") || changes.length === 1) throw error;
+    invocation.io.note(`error: ${describeError(error).message}`);
+    refusal = exitCode.failed;
+  });
+  const waited = isToWait(invocation.options)
+    ? await waitForAll(invocation, cluster, changed, waiting)
     : exitCode.ok;
+  return Math.max(refusal, waited) as ExitCode;
 }
 
 /**

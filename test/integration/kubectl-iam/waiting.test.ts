@@ -372,6 +372,19 @@ test("a user who may not change PolicyBindings can restore access", async () => 
   expect(await bound()).toEqual(["pol-read", "pol-deploy"]);
 });
 
+test("reconcile --all requests what its user may request, and names the rest", async () => {
+  await permit(world.kube, world.namespace, "key-editor", [
+    { apiGroups: ["iam-operator.io"], resources: ["*"], verbs: ["get", "list"] },
+    { apiGroups: ["iam-operator.io"], resources: ["serviceaccounts"], verbs: ["patch"] },
+  ]);
+  const { code, output, notes } = await iam("reconcile --all --as key-editor");
+  expect(code).toBe(3);
+  expect(output).toMatch(/^iamsa\/ci-bot reconcile requested$/m);
+  expect(notes).toMatch(/^error: the API server refuses it \(.*connections\.iam-operator\.io/m);
+  const one = await iam("reconcile iamconn/console --as key-editor");
+  expect(one).toMatchObject({ code: 3, output: "" });
+});
+
 test("restore-access waits for a read that follows it", async () => {
   const { tpn = "" } = (await world.get("ServiceAccount", "ci-bot")).status ?? {};
   const faults = (["listBindings", "syncBindings"] as const).map((operation) =>
