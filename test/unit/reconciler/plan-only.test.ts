@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { plannedOutcome } from "../../../src/reconciler/rules/plan-only.ts";
+import { reconciling } from "../../../src/reconciler/rules/waiting.ts";
+
+const settled = { kind: "Settled" } as const;
+const waiting = reconciling("Pending", "It is so.");
+
+test("what a plan has not done waits for a person, except for a kind that only reads", () => {
+  expect(plannedOutcome(waiting, 0)).toEqual({ ...waiting, state: "Stalled" });
+  expect(plannedOutcome(waiting, 0, true)).toEqual(waiting);
+  expect([false, true].map((isReader) => plannedOutcome(settled, 0, isReader))).toEqual([
+    settled,
+    settled,
+  ]);
+});
+
+test.each([
+  [0, /no call would be made, but it would be recorded as its own\./],
+  [1, /status\.plan has the call that/],
+  [2, /status\.plan has the 2 calls that/],
+])("a plan of %i calls is stalled and says so", (calls, said) => {
+  const planned = plannedOutcome(undefined, calls);
+  expect(planned).toMatchObject({ state: "Stalled", message: expect.stringMatching(said) });
+});
