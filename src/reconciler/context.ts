@@ -65,6 +65,8 @@ export type ConnectionLookup<Console = ConsoleSession> =
       readonly waiting: Waiting;
       /** The permissions of the namespace, if they are known even though the connection cannot be used. */
       readonly grant?: Rights;
+      /** Present if the namespace may use the connection once it is usable again. */
+      readonly spec?: ConnectionSpec;
       /** Present if no grant matches the namespace: used only to remove what the namespace has. */
       readonly ungranted?: UngrantedAccess<Console>;
     };

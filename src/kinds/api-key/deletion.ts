@@ -1,6 +1,12 @@
 /** The end of an ApiKey, from top to bottom. Pure but for the time: it yields its effects. */
 import { endRun } from "../../reconciler/effects.ts";
-import { isCleanupOverdue, keyToEndAtDeletion, release, unlistedPair } from "./rules/deletion.ts";
+import {
+  isCleanupOverdue,
+  keyToEndAtDeletion,
+  release,
+  unlistedPair,
+  waitToEndKeys,
+} from "./rules/deletion.ts";
 import { isStagedPairNew } from "./rules/delivery.ts";
 import { failureOf } from "./rules/end.ts";
 import { closeAsLost, unexplainedAttempt, waitForRecovery } from "./rules/recovery.ts";
@@ -24,8 +30,8 @@ export function* deleteApiKey(start: ApiKeySnapshot, parts: RunParts): ApiKeyEff
   attempt = unexplainedAttempt(s);
   if (attempt !== undefined) s = yield* effects.closeAttempt(s, closeAsLost(attempt, s, readNow()));
   s = yield* endKeys(s, parts);
-  const failure = failureOf(s);
-  if (failure !== undefined && !isCleanupOverdue(s, readNow(), timing)) return endRun(s, failure);
+  const obstacle = failureOf(s) ?? waitToEndKeys(s, readNow());
+  if (obstacle !== undefined && !isCleanupOverdue(s, readNow(), timing)) return endRun(s, obstacle);
   if (s.pending.kind === "Ours") s = yield* effects.deletePending(s);
   if (s.target.kind === "Ours" && s.spec.secret.deletionPolicy === "Delete")
     s = yield* effects.deleteTarget(s);

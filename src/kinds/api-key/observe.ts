@@ -6,6 +6,7 @@ import { isUsable, ownsAccount } from "../../accounts/ownership.ts";
 import { accountInUse as accountInUseOf } from "../../api/account-in-use.ts";
 import type { ApiKey, ApiKeySpec } from "../../api/api-key.ts";
 import { findCondition } from "../../api/conditions.ts";
+import type { ConnectionSpec } from "../../api/connection.ts";
 import { annotations } from "../../api/meta.ts";
 import { parseStoredSpec } from "../../api/parse-spec.ts";
 import { isPlanOnly } from "../../api/plan-only.ts";
@@ -229,7 +230,7 @@ async function readUsable(
     };
   const { connectionRef } = spec.spec;
   const found = await connections.resolve(connectionRef, namespace);
-  if (!found.ok) return { ...list, ...found.waiting };
+  if (!found.ok) return { ...list, ...found.waiting, canEndKeys: canEndKeys(found.spec) };
   const elsewhere = boundToOtherConsole(object, found.access.spec);
   if (elsewhere !== undefined)
     return { ...list, ...reconciling("ServiceAccountNotReady", elsewhere) };
@@ -237,6 +238,11 @@ async function readUsable(
   const at = readTime(clock);
   const usage = issues && ((most: number) => issues.usage(connection, namespace, most, at));
   return { ...readyAccount(object, found.access, at, usage), connection };
+}
+
+function canEndKeys(connection: ConnectionSpec | undefined): boolean {
+  const { disableKey, deleteKey } = connection?.extraCalls ?? {};
+  return disableKey !== undefined || deleteKey !== undefined;
 }
 
 function readyAccount(

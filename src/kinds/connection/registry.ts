@@ -116,7 +116,7 @@ function toAccess(
       : { ...refusal, grant: NO_RIGHTS };
   }
   if (isUsable) return { ok: true, access: { client: session.client, spec, grant } };
-  return { ...notReady(title, isCurrent ? session?.reason : undefined), grant };
+  return { ...notReady(title, isCurrent ? session?.reason : undefined), grant, spec };
 }
 
 /** Finds the spec of a connection and the grant of a namespace in the caches. */
@@ -148,7 +148,7 @@ function createFinder(caches: ConnectionsOptions["caches"]) {
     const { grant, isCertain } = grantFor(ref, namespace, parsed.spec);
     const isUngranted = grant === undefined;
     if (isUngranted && (!isCertain || parsed.spec.suspend)) return notGranted(title, namespace);
-    if (parsed.spec.suspend) return suspended(title);
+    if (parsed.spec.suspend) return { ...suspended(title), spec: parsed.spec };
     return { ok: true, uid, spec: parsed.spec, grant };
   };
 }

@@ -3,6 +3,7 @@
 import { secretType } from "../../../src/kube/resource-types.ts";
 import {
   apiKeyType,
+  clusterConnectionType,
   policyBindingType,
   serviceAccountType,
 } from "../../../src/resources/resource-types.ts";
@@ -130,6 +131,50 @@ export const endingStories: readonly Story[] = [
       world.expect("it is revoked", world.live, []);
     },
   ),
+  ...(["Kill", "Stop"] as const).map((end) =>
+    withCalls(
+      `a restart (${end}) during an outage gives up no key of a deletion`,
+      async (world) => {
+        await world.begin({ connection: { extraCalls } });
+        consoleDown(world);
+        world.sim.delete(apiKeyType, "ci");
+        await world.pass(2 * MINUTE);
+        const blocked = world.condition(apiKeyType, "ci", "CleanupBlocked")?.lastTransitionTime;
+        world.happens({ kind: end });
+        await world.pass(5 * MINUTE);
+        const { status, lastTransitionTime } =
+          world.condition(apiKeyType, "ci", "CleanupBlocked") ?? {};
+        world.expect("the deadline stays", [status, lastTransitionTime], ["True", blocked]);
+        world.expect("the key is valid", world.live.length, 1);
+        world.cease();
+        await world.pass(2 * MINUTE);
+        world.expect("then it is revoked", world.live, []);
+        world.expect("and the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
+      },
+    ),
+  ),
+  withCalls("a deletion waits for a suspended connection, up to its deadline", async (world) => {
+    await world.begin({ connection: { extraCalls } });
+    world.change(clusterConnectionType, "default", { suspend: true });
+    await world.pass(MINUTE);
+    world.sim.delete(apiKeyType, "ci");
+    await world.pass(5 * MINUTE);
+    const { reason } = world.condition(apiKeyType, "ci") ?? {};
+    world.expect("it says so", reason, "ConnectionSuspended");
+    await world.pass(25 * MINUTE);
+    world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
+    const isTold = world.events("ci").some((each) => each.startsWith("KeysNotRevoked"));
+    world.expect("its key is named", isTold);
+  }),
+  unready("without a call for keys, a deletion does not wait for a connection", async (world) => {
+    await world.begin();
+    consoleDown(world);
+    world.happens({ kind: "Kill" });
+    await world.pass(MINUTE);
+    world.sim.delete(apiKeyType, "ci");
+    await world.pass(MINUTE);
+    world.expect("the ApiKey is gone", world.sim.get(apiKeyType, "ci"), undefined);
+  }),
   withCalls("a key is tried once more before its ApiKey is given up", async (world) => {
     await world.begin({ connection: { extraCalls } });
     consoleDown(world);

@@ -2,13 +2,14 @@
 import { toEvent } from "../../../api/events.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import { blockedSince, cleanupDeadline } from "../../../reconciler/rules/cleanup.ts";
-import type { Released } from "../../../reconciler/rules/outcome.ts";
+import type { Released, Waiting } from "../../../reconciler/rules/outcome.ts";
 import { certainTime } from "../../../util/agreed-time.ts";
 import type { Instant } from "../../../util/time.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
-import { isOfGoneAccount } from "./accounts.ts";
+import { accountOf, isOfGoneAccount } from "./accounts.ts";
+import { mayWork } from "./listed-keys.ts";
 import { type KeyToEnd, keyToEnd } from "./maintenance.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 import { listedKeyIds } from "./status.ts";
@@ -43,6 +44,18 @@ export function keyToEndAtDeletion(
 ): KeyToEnd | undefined {
   if (snapshot.spec.secret.deletionPolicy === "Retain") return undefined;
   return keyToEnd(keysOf(snapshot), snapshot, certainTime(at));
+}
+
+/** What a deletion waits for whose keys can be ended once their connection can be used again. */
+export function waitToEndKeys(snapshot: ApiKeySnapshot, at: ClockReading): Waiting | undefined {
+  if (snapshot.spec.secret.deletionPolicy === "Retain") return undefined;
+  const now = certainTime(at);
+  for (const key of keysOf(snapshot)) {
+    const account = accountOf(key, snapshot);
+    const isEndable = account.kind === "Waiting" && account.canEndKeys && account.isGone !== true;
+    if (isEndable && mayWork(key) && now < key.expirationTime) return account;
+  }
+  return undefined;
 }
 
 /**

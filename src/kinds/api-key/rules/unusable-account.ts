@@ -22,6 +22,8 @@ export interface KeyList {
 export interface UnusableAccount extends Waiting, Partial<KeyList> {
   /** Whether the console has shown that no key of the account works. */
   readonly endsKeys?: true;
+  /** Whether its connection, which cannot be used now, names a call that ends keys. */
+  readonly canEndKeys?: boolean;
 }
 
 export function inactiveAccount(

@@ -12,6 +12,7 @@ import { reconcileApiKey } from "../../../../src/kinds/api-key/run.ts";
 import type { IssuedPair } from "../../../../src/kinds/api-key/secret/pair.ts";
 import type { KindDefinition } from "../../../../src/reconciler/kind-definition.ts";
 import { PartialFailure } from "../../../../src/reconciler/rules/partial-failure.ts";
+import { reconciling } from "../../../../src/reconciler/rules/waiting.ts";
 import { effectsOf } from "../../../../src/reconciler/run-effects.ts";
 import { DAY, HOUR } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
@@ -501,6 +502,7 @@ const refuseToEnd = (before: ApiKeySnapshot, { keyId }: { keyId: string }): ApiK
   ...before,
   failedRevocations: new Map([[keyId, new IamError("Unavailable", "no", { operation: "x" })]]),
 });
+const later = { ...reconciling("ConnectionNotReady", "It is so."), canEndKeys: true };
 const retained = keySpec({ secret: { deletionPolicy: "Retain" } });
 
 test.each(
@@ -521,6 +523,11 @@ test.each(
     },
     Released: {
       "its Secret is retained": delivered({ ...gone, account: disabling, spec: retained }),
+      "its Secret is retained, and its connection not ready": delivered({
+        ...gone,
+        account: later,
+        spec: retained,
+      }),
       "a foreign Secret": snapshot({
         ...gone,
         target: foreign(),
@@ -529,13 +536,22 @@ test.each(
     },
     DeleteTarget: {
       "its Secret": delivered(gone),
+      "no call ends keys, and its connection is not ready": delivered({
+        ...gone,
+        account: { ...later, canEndKeys: false },
+      }),
+      "its account is gone": delivered({ ...gone, account: { ...later, isGone: true } }),
+      "its connection is not ready for too long": delivered({ ...tooLong, account: later }),
       "its key cannot be ended for too long": having(
         { DisableKey: refuseToEnd },
         delivered({ ...tooLong, account: disabling }),
       ),
     },
     StartRecovery: { "an open attempt": trying(gone) },
-    Waiting: { "an attempt in recovery": trying({ ...gone, ...since(justNow) }) },
+    Waiting: {
+      "its key can be ended once the connection is ready": delivered({ ...gone, account: later }),
+      "an attempt in recovery": trying({ ...gone, ...since(justNow) }),
+    },
     NoteStaged: { "a staged pair of an open attempt": trying({ ...gone, pending: one }) },
     CloseAttempt: { "an open attempt for too long": trying(tooLong) },
   }),
