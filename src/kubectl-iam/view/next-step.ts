@@ -4,6 +4,8 @@ import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, findCondition, isTrue } from "../../api/conditions.ts";
 import { OUTSIDE_WINDOWS } from "../../api/issuance.ts";
+import { annotations } from "../../api/meta.ts";
+import { isPlanOnly } from "../../api/plan-only.ts";
 import { withoutMarkup } from "../../api/reasons/reason.ts";
 import { findReason } from "../../api/reasons/sections.ts";
 import { isRevoking } from "../../api/revoking.ts";
@@ -44,6 +46,23 @@ export function nextStep(
   now: Instant,
   secretIsMissing = false,
 ): NextStep {
+  const step = stepOf(object, world, now, secretIsMissing);
+  const isHeld = isPlanOnly(object) && !READERS.has(object.kind);
+  return !isHeld || !step.isNeeded || step.text.includes(annotations.planOnly)
+    ? step
+    : needed(
+        `${step.text} Nothing is done for it before you remove the annotation ${annotations.planOnly}.`,
+      );
+}
+
+/** Kinds for which the operator changes nothing, so that plan-only holds nothing back. */
+const READERS: ReadonlySet<string> = new Set([
+  "ClusterConnection",
+  "Connection",
+  "ResourceQuotaExport",
+]);
+
+function stepOf(object: AnyObject, world: World, now: Instant, secretIsMissing: boolean): NextStep {
   const { ready, reason, message, isStalled } = readinessOf(object);
   if (isBeingDeleted(object) && reason === "InUse") return needed(deleteUsers(object, world));
   if (isOutdated(object)) return { isNeeded: false, text: UNSEEN };

@@ -8,9 +8,11 @@ export const ONLY_PLANS = "The operator only plans for this object";
 /** The console does not report its changes, so the operator plans again after this long. */
 const PLAN_AGAIN_MS = 5 * MINUTE;
 
+const UNTIL = `the annotation ${annotations.planOnly}, or --read-only of the operator`;
+
 /**
  * The outcome of a plan: `natural` if the run ended that way by reading alone. Everything not done waits for a person,
- * so the state is never Reconciling; except for a kind that only reads, which time can help.
+ * so the state is never Reconciling, and the message says so; except for a kind that only reads, which time can help.
  */
 export function plannedOutcome(
   natural: Exclude<Outcome, Failed> | undefined,
@@ -22,10 +24,12 @@ export function plannedOutcome(
       kind: "Waiting",
       state: "Stalled",
       reason: PLAN_ONLY,
-      message: `${ONLY_PLANS}: ${planned(calls)} Remove the annotation ${annotations.planOnly}, or --read-only of the operator, to have the plan carried out.`,
+      message: `${ONLY_PLANS}: ${planned(calls)} Remove ${UNTIL}, to have the plan carried out.`,
       afterMs: PLAN_AGAIN_MS,
     };
-  return natural.kind === "Waiting" && !isReader ? { ...natural, state: "Stalled" } : natural;
+  if (natural.kind !== "Waiting" || isReader) return natural;
+  const message = `${natural.message} ${ONLY_PLANS}: nothing of that is done before you remove ${UNTIL}.`;
+  return { ...natural, state: "Stalled", message };
 }
 
 function planned(calls: number): string {

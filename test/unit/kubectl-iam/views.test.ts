@@ -826,6 +826,21 @@ describe("the next step", () => {
     });
   });
 
+  test("of an object that is only planned for names that beside any other step", () => {
+    const planOnly = { "iam-operator.io/plan-only": "true" };
+    const metadata = { name: "k", namespace: "n", annotations: planOnly };
+    const waits = [ready("False", "BudgetExceeded")];
+    const held = "before you remove the annotation iam-operator.io/plan-only.";
+    expect(nextStep(object(waits, { metadata }), empty, now).text).toContain(held);
+    expect(nextStep(object(waits), empty, now).text).not.toContain(held);
+    const planned = nextStep(object([ready("False", "PlanOnly")], { metadata }), empty, now);
+    expect(planned.text.split("iam-operator.io/plan-only")).toHaveLength(2);
+    const reader = { kind: "Connection", metadata };
+    expect(nextStep(object([ready("False", "Timeout")], reader), empty, now).text).not.toContain(
+      held,
+    );
+  });
+
   test("of a key in use that is being deleted, but only planned, is to lift that", () => {
     const rotation = { "iam-operator.io/rotate-requested-at": "2026-01-01T00:00:00Z" };
     const planned = {

@@ -6,7 +6,11 @@ const settled = { kind: "Settled" } as const;
 const waiting = reconciling("Pending", "It is so.");
 
 test("what a plan has not done waits for a person, except for a kind that only reads", () => {
-  expect(plannedOutcome(waiting, 0)).toEqual({ ...waiting, state: "Stalled" });
+  expect(plannedOutcome(waiting, 0)).toEqual({
+    ...waiting,
+    state: "Stalled",
+    message: expect.stringMatching(/^It is so\. The operator only plans .* before you remove /),
+  });
   expect(plannedOutcome(waiting, 0, true)).toEqual(waiting);
   expect([false, true].map((isReader) => plannedOutcome(settled, 0, isReader))).toEqual([
     settled,
