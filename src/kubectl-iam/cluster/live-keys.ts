@@ -86,13 +86,13 @@ function keysOf(apiKey: ApiKey, account: string, missing: ReadonlySet<string>): 
     key !== undefined && (key.serviceAccount ?? spec.serviceAccountRef.name) === account;
   const name = `iamkey/${metadata.name}`;
   const { current, pending, secretName, superseded = [], orphaned = [] } = status ?? {};
-  const isRevocable = spec.secret?.deletionPolicy !== "Retain";
+  const ofSecret = { isRevocable: spec.secret?.deletionPolicy !== "Retain" };
   const secret = `secret/${secretName ?? metadata.name}`;
   const where = lacksSecret(apiKey, missing)
     ? `${name}, whose ${secret} does not exist`
     : `${name}, in ${secret}`;
   return [
-    ...[current].filter((key) => key !== undefined).map((key) => ({ ...key, where, isRevocable })),
+    ...[current].filter((key) => key !== undefined).map((key) => ({ ...key, where, ...ofSecret })),
     ...[pending]
       .filter((key) => key !== undefined)
       .map((key) => ({ ...key, where: `${name}, not delivered yet`, isRevocable: false })),
@@ -101,7 +101,7 @@ function keysOf(apiKey: ApiKey, account: string, missing: ReadonlySet<string>): 
       .map((key) => ({
         ...key,
         where: `${name}, superseded${key.state === "Live" ? "" : "; whether it still works is unknown"}`,
-        isRevocable,
+        ...ofSecret,
       })),
     ...orphaned.map((key) => ({
       ...key,
@@ -111,7 +111,7 @@ function keysOf(apiKey: ApiKey, account: string, missing: ReadonlySet<string>): 
     })),
   ]
     .filter(isOf)
-    .map((key) => ({ keyId: key.keyId, where: key.where, isRevocable: key.isRevocable }));
+    .map(({ keyId, where, isRevocable }) => ({ keyId, where, isRevocable }));
 }
 
 /** Whether the console lists the key as inactive, or neither lists nor accepts it. */

@@ -1,4 +1,5 @@
 /** A requested rotation that is not complete. */
+import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { isHandledRotation } from "../../api/handled-rotations.ts";
 import { annotations } from "../../api/meta.ts";
@@ -32,6 +33,14 @@ export function pendingRotation(apiKey: ApiKey): PendingRotation | undefined {
   if (!isNew && status?.rotationPending !== true) return undefined;
   const time = parseInstant(token);
   return { text: time === undefined ? "" : ` at ${toIso8601(time)}`, time };
+}
+
+/** Follows `the`: `undefined` unless the next key is of another account. Pure. */
+export function movingKeyText(apiKey: Parameters<typeof accountInUse>[0]): string | undefined {
+  const name = apiKey.spec?.serviceAccountRef?.name;
+  return name === undefined || accountInUse(apiKey) === name
+    ? undefined
+    : `next key is of iamsa/${name}, and is issued without waiting for the renewal.`;
 }
 
 /** How far the next key has come, as the status has it. Pure. */

@@ -1,5 +1,4 @@
 /** `expiring`: lists keys that expire soon, and whether the operator will rotate them. */
-import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, findCondition } from "../../api/conditions.ts";
 import { isBeingDeleted } from "../../util/object-meta.ts";
@@ -11,7 +10,7 @@ import { forecastOf, NO_FORECAST } from "../cluster/forecast.ts";
 import type { AnyObject } from "../cluster/kinds.ts";
 import { noteLeader, noteUnknownLeader } from "../cluster/leader.ts";
 import { readWorld } from "../cluster/read.ts";
-import { pendingRotation } from "../cluster/rotation.ts";
+import { movingKeyText, pendingRotation } from "../cluster/rotation.ts";
 import { reportOf } from "../cluster/why-delayed.ts";
 import { printTable } from "../view/output.ts";
 import { readinessOf } from "../view/readiness.ts";
@@ -83,6 +82,7 @@ function toExpiring(apiKey: ApiKey, now: Instant, isLed: boolean): ExpiringKey |
   const { current, renewalTime } = status ?? {};
   if (current === undefined) return undefined;
   const obstacle = obstacleTo(apiKey, now) ?? (isLed ? undefined : NOT_LED);
+  const moving = movingKeyText(apiKey);
   return {
     namespace: metadata.namespace,
     apiKey: metadata.name,
@@ -90,16 +90,11 @@ function toExpiring(apiKey: ApiKey, now: Instant, isLed: boolean): ExpiringKey |
     expirationTime: current.expirationTime,
     renewalTime,
     renewsByItself: obstacle === undefined,
-    detail: obstacle ?? said(reportOf(apiKey as AnyObject)) ?? moveText(apiKey),
+    detail:
+      obstacle ??
+      said(reportOf(apiKey as AnyObject)) ??
+      (moving === undefined ? "" : `The ${moving}`),
   };
-}
-
-/** A move does not wait for the renewal. */
-function moveText(apiKey: ApiKey): string {
-  const { name } = apiKey.spec.serviceAccountRef;
-  return accountInUse(apiKey) === name
-    ? ""
-    : `The next key is of iamsa/${name}, and is issued without waiting for the renewal.`;
 }
 
 /**

@@ -31,7 +31,7 @@ interface AdmissionPolicy extends KubeObject {
 }
 
 /** Without a binding, a policy does nothing. */
-interface PolicyBinding extends KubeObject {
+interface AdmissionPolicyBinding extends KubeObject {
   readonly spec?: { readonly policyName?: string };
 }
 
@@ -39,12 +39,12 @@ function typeOf<T extends KubeObject>(plural: string, kind: string): ResourceTyp
   return { group: "admissionregistration.k8s.io", version: "v1", plural, kind, namespaced: false };
 }
 
-/** A kind of policies, with the kind of their bindings. */
+/** A type of policies, with the type of their bindings. */
 function policiesOf(kind: string, stem: string, version = "v1") {
   return {
     policies: { ...typeOf<AdmissionPolicy>(`${stem}policies`, `${kind}Policy`), version },
     bindings: {
-      ...typeOf<PolicyBinding>(`${stem}policybindings`, `${kind}PolicyBinding`),
+      ...typeOf<AdmissionPolicyBinding>(`${stem}policybindings`, `${kind}PolicyBinding`),
       version,
     },
   };
@@ -83,7 +83,7 @@ export async function checkAdmission({ kube }: Pick<Cluster, "kube">): Promise<r
           "MutatingWebhookConfiguration",
         ),
       ),
-      ...POLICIES.map((kinds) => boundPolicies(kube, kinds)),
+      ...POLICIES.map((types) => boundPolicies(kube, types)),
     ]),
   );
   if (lists === undefined)
@@ -113,11 +113,11 @@ export async function checkAdmission({ kube }: Pick<Cluster, "kube">): Promise<r
 
 async function boundPolicies(
   kube: Cluster["kube"],
-  kinds: (typeof POLICIES)[number],
+  types: (typeof POLICIES)[number],
 ): Promise<readonly AdmissionPolicy[]> {
   const [policies, bindings] = await Promise.all([
-    unlessAbsent(kube.list(kinds.policies)),
-    unlessAbsent(kube.list(kinds.bindings)),
+    unlessAbsent(kube.list(types.policies)),
+    unlessAbsent(kube.list(types.bindings)),
   ]);
   const bound = new Set(bindings.map(({ spec }) => spec?.policyName));
   return policies.filter(({ metadata }) => bound.has(metadata.name));

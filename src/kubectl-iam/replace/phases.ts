@@ -44,18 +44,16 @@ function movePhase(moving: readonly ApiKey[]): Phase {
 /** What is to be done in these phases: the ApiKeys to move are those of now. Some may be moved already, or back. */
 export async function titlesOf(
   cluster: Cluster,
-  { account, successor }: Plan,
+  plan: Plan,
   left: readonly Phase[],
 ): Promise<readonly string[]> {
-  const titles = (phases: readonly Phase[]) => phases.map(({ title }) => title);
+  const { account, successor } = plan;
   const objects = await readNamespace(cluster).catch(() => undefined);
-  if (objects === undefined) return titles(left);
+  if (objects === undefined) return left.map(({ title }) => title);
   const moving = movingOf(account.metadata.name, successor, objects);
-  const moves = moving.length === 0 ? [] : [movePhase(moving)];
-  const isBefore = ({ run }: Phase) => run === bind;
-  const others = left.filter(({ run }) => run !== move);
-  const rest = others.filter((phase) => !isBefore(phase));
-  return titles([...others.filter(isBefore), ...moves, ...rest]);
+  return phasesOf({ ...plan, moving })
+    .filter((phase) => phase.run === move || left.some(({ run }) => run === phase.run))
+    .map(({ title }) => title);
 }
 
 async function bind(invocation: Invocation, cluster: Cluster, plan: Plan): Promise<ExitCode> {

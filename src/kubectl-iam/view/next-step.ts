@@ -1,8 +1,8 @@
 /** The one thing to do next about an object. Pure. */
 
-import { accountInUse } from "../../api/account-in-use.ts";
 import type { ApiKey } from "../../api/api-key.ts";
 import { type Condition, findCondition, isTrue } from "../../api/conditions.ts";
+import { isConnectionKind } from "../../api/fields.ts";
 import { OUTSIDE_WINDOWS } from "../../api/issuance.ts";
 import { annotations } from "../../api/meta.ts";
 import { isPlanOnly } from "../../api/plan-only.ts";
@@ -18,7 +18,7 @@ import type { AnyObject } from "../cluster/kinds.ts";
 import { commandAbout, type Named, nameOf } from "../cluster/kinds.ts";
 import type { World } from "../cluster/read.ts";
 import { chainOf, usersOf } from "../cluster/relations.ts";
-import { pendingRotation, progressOf } from "../cluster/rotation.ts";
+import { movingKeyText, pendingRotation, progressOf } from "../cluster/rotation.ts";
 import { unobserved } from "../cluster/wait.ts";
 import {
   causeElsewhere,
@@ -47,7 +47,7 @@ export function nextStep(
   secretIsMissing = false,
 ): NextStep {
   const step = stepOf(object, world, now, secretIsMissing);
-  const isHeld = isPlanOnly(object) && !READERS.has(object.kind);
+  const isHeld = isPlanOnly(object) && !isReader(object);
   return !isHeld || !step.isNeeded || step.text.includes(annotations.planOnly)
     ? step
     : needed(
@@ -55,12 +55,10 @@ export function nextStep(
       );
 }
 
-/** Kinds for which the operator changes nothing, so that plan-only holds nothing back. */
-const READERS: ReadonlySet<string> = new Set([
-  "ClusterConnection",
-  "Connection",
-  "ResourceQuotaExport",
-]);
+/** Whether the operator changes nothing for the kind, so that plan-only holds nothing back. */
+function isReader({ kind }: Named): boolean {
+  return isConnectionKind(kind) || kind === "ResourceQuotaExport";
+}
 
 function stepOf(object: AnyObject, world: World, now: Instant, secretIsMissing: boolean): NextStep {
   const { ready, reason, message, isStalled } = readinessOf(object);
@@ -230,12 +228,8 @@ function nextOfKey(key: ApiKey, world: World, now: Instant): NextStep {
     return needed(`The rotation requested${rotation.text} is not done: ${why}`);
   }
   if (current === undefined) return { isNeeded: false, text: "Wait for the first key." };
-  const wanted = accountOf(key as AnyObject);
-  if (wanted !== undefined && accountInUse(key) !== wanted.metadata.name)
-    return {
-      isNeeded: false,
-      text: `Wait: the next key is of ${nameOf(wanted)}, and is issued without waiting for the renewal.`,
-    };
+  const moving = movingKeyText(key);
+  if (moving !== undefined) return { isNeeded: false, text: `Wait: the ${moving}` };
   const forecast = forecastOf(key);
   if (forecast === undefined) return { isNeeded: false, text: NO_FORECAST };
   const window = forecast.reason === OUTSIDE_WINDOWS ? ` ${forecast.message}` : "";

@@ -107,32 +107,27 @@ function disposalOf(
   world: World,
   known: Known,
 ): Pick<Remnant, "stays" | "detail" | "waits"> {
-  const connection = connectionOf(account, world);
   const wait = waitForConnection(account, world, known);
-  const waits = isHeldUp(account, world, known);
+  const done = {
+    stays: true,
+    waits: whatHoldsUp(account, world, known) !== undefined,
+  };
   switch (deletionPolicyOf(account)) {
     case "Revoke":
-      return { stays: true, detail: `its policies are unbound${wait}`, waits };
+      return { ...done, detail: `its policies are unbound${wait}` };
     case "Retain":
-      return {
-        stays: true,
-        detail: `policies bound outside the operator stay bound${wait}`,
-        waits,
-      };
-    case "Delete":
+      return { ...done, detail: `policies bound outside the operator stay bound${wait}` };
+    case "Delete": {
+      const connection = connectionOf(account, world);
       if (connection === undefined && isUnreadable(account, known))
         return { detail: `only a deleteServiceAccount call of the connection deletes it${wait}` };
-      return connection?.spec.extraCalls?.deleteServiceAccount === undefined
-        ? {
-            stays: true,
-            detail: `the deletion of ${nameOf(account)} waits: the connection names no deleteServiceAccount call; set another deletionPolicy${wait}`,
-            waits: true,
-          }
-        : {
-            stays: false,
-            detail: `the connection's deleteServiceAccount call deletes it, with its keys${wait}`,
-            waits,
-          };
+      if (connection?.spec.extraCalls?.deleteServiceAccount !== undefined) {
+        const detail = `the connection's deleteServiceAccount call deletes it, with its keys${wait}`;
+        return { ...done, stays: false, detail };
+      }
+      const detail = `the deletion of ${nameOf(account)} waits: the connection names no deleteServiceAccount call; set another deletionPolicy${wait}`;
+      return { ...done, waits: true, detail };
+    }
   }
 }
 
@@ -146,21 +141,21 @@ function unreadableText(account: ServiceAccount): string {
   return `you do not have permission to read ${connectionRef ? toText(connectionRef) : nameOf(account)}`;
 }
 
-/** Whether nothing can be done in the console. */
-function isHeldUp(account: ServiceAccount, world: World, known: Known): boolean {
-  const connection = connectionOf(account, world);
-  return connection === undefined ? !isUnreadable(account, known) : connection.spec.suspend;
-}
-
-/** What holds up the calls to the console. */
-function waitForConnection(account: ServiceAccount, world: World, known: Known): string {
+/** The state of the connection in which nothing can be done in the console. */
+function whatHoldsUp(account: ServiceAccount, world: World, known: Known): string | undefined {
   const connection = connectionOf(account, world);
   if (connection?.spec.suspend === true)
-    return `; it waits, and is given up in the end, while ${nameOf(connection)} is suspended: ${commandAbout("resume", connection)}`;
-  if (connection !== undefined) return "";
-  return isUnreadable(account, known)
-    ? `; ${unreadableText(account)}`
-    : `; it waits, and is given up in the end, while ${toText(account.spec.connectionRef)} does not exist`;
+    return `${nameOf(connection)} is suspended: ${commandAbout("resume", connection)}`;
+  return connection !== undefined || isUnreadable(account, known)
+    ? undefined
+    : `${toText(account.spec.connectionRef)} does not exist`;
+}
+
+/** What may hold up the calls to the console. */
+function waitForConnection(account: ServiceAccount, world: World, known: Known): string {
+  const holdUp = whatHoldsUp(account, world, known);
+  if (holdUp !== undefined) return `; it waits, and is given up in the end, while ${holdUp}`;
+  return connectionOf(account, world) === undefined ? `; ${unreadableText(account)}` : "";
 }
 
 function orphanedRemnants({ metadata, status }: ServiceAccount): readonly Remnant[] {
