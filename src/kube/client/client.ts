@@ -30,6 +30,8 @@ export interface ListOptions extends CallOptions {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
+  /** Returns objects without spec, status and data. */
+  readonly metadataOnly?: boolean | undefined;
 }
 
 /**

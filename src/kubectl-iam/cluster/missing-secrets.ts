@@ -22,6 +22,7 @@ export async function missingSecrets(
   const listing = cluster.kube.collect(secretType, (secret) => keyText(keyOf(secret)), {
     namespace,
     labelSelector,
+    metadataOnly: true,
   });
   for (const found of (await unlessForbidden(listing)) ?? []) named.delete(found);
   // A Secret without the label can exist.

@@ -385,6 +385,16 @@ describe("a listing", () => {
     );
   });
 
+  test("asks for metadata alone, where that is enough", async () => {
+    const { client, requests } = clientFor(page("", "a"), page("", "a"));
+    for (const metadataOnly of [true, false])
+      await client.collect(secretType, ({ metadata }) => metadata.name, { metadataOnly });
+    const isPartial = requests.map(({ headers }) =>
+      JSON.stringify(headers).includes("as=PartialObjectMetadataList"),
+    );
+    expect(isPartial).toEqual([true, false]);
+  });
+
   test("is all or nothing", async () => {
     const expired = { status: 410, body: { kind: "Status", reason: "Expired" } };
     const { client } = clientFor(page("more", "a"), expired);
