@@ -37,25 +37,28 @@ export function isCleanupOverdue(
   return now >= cleanupDeadline(blockedSince(object), now, deletionPatienceMs);
 }
 
-/** The key to be ended next. None if the Secret, and with it the key, is retained. */
+/** The key to be ended next. */
 export function keyToEndAtDeletion(
   snapshot: ApiKeySnapshot,
   at: ClockReading,
 ): KeyToEnd | undefined {
-  if (snapshot.spec.secret.deletionPolicy === "Retain") return undefined;
-  return keyToEnd(keysOf(snapshot), snapshot, certainTime(at));
+  return keyToEnd(keysToEnd(snapshot), snapshot, certainTime(at));
 }
 
 /** What a deletion waits for whose keys can be ended once their connection can be used again. */
 export function waitToEndKeys(snapshot: ApiKeySnapshot, at: ClockReading): Waiting | undefined {
-  if (snapshot.spec.secret.deletionPolicy === "Retain") return undefined;
   const now = certainTime(at);
-  for (const key of keysOf(snapshot)) {
+  for (const key of keysToEnd(snapshot)) {
     const account = accountOf(key, snapshot);
     const isEndable = account.kind === "Waiting" && account.canEndKeys && account.isGone !== true;
     if (isEndable && mayWork(key) && now < key.expirationTime) return account;
   }
   return undefined;
+}
+
+/** None if the Secret, and with it its keys, is retained. */
+function keysToEnd(snapshot: ApiKeySnapshot): ReturnType<typeof keysOf> {
+  return snapshot.spec.secret.deletionPolicy === "Retain" ? [] : keysOf(snapshot);
 }
 
 /**

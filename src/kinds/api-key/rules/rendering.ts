@@ -40,7 +40,7 @@ export function renderingOf(snapshot: ApiKeySnapshot, now: Instant): Rendering |
   const previous = previousInUse(snapshot, now);
   const wanted = targetSecret(self, spec, account.values, { pair, previous });
   const isInPlace = differences(target.secret, wanted, self).length === 0;
-  const entries = differingEntries(target.secret, wanted);
+  const entries = isInPlace ? [] : differingEntries(target.secret, wanted);
   return { pair, previous, isInPlace, differingEntries: entries, wanted };
 }
 
