@@ -25,9 +25,8 @@ export interface HttpResponse {
 }
 
 /**
- * Why a request has no answer. Only `refused`, and `forbidden` by the policy for addresses, prove that the server never
- * received the request.
- * No message contains a URL's query, a header or a body.
+ * Why a request has no answer. Only `refused` and `forbidden` prove that the server never received the request. A
+ * `forbidden` address is one to which the operator does not connect. No message contains a URL's query, a header or a body.
  */
 export type HttpFailure = "refused" | "forbidden" | "timeout" | "aborted" | "tooLarge" | "network";
 

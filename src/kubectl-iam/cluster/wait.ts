@@ -50,8 +50,8 @@ interface Waiting {
 }
 
 /**
- * Makes the changes and, if the command waits for the operator, waits until their work is done. Of several changes, one
- * that the user has no permission for is printed, and the rest is made.
+ * Makes the changes and, if the command waits for the operator, waits until their work is done. If the user has no
+ * permission for one of several changes, prints that and makes the others.
  */
 export async function changeAndWait(
   invocation: Invocation,

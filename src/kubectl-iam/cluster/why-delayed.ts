@@ -102,7 +102,7 @@ export function reportsSuspension({ status }: Pick<AnyObject, "status">): boolea
 /** A pause that the object reports, and that has not been lifted since the report. */
 function pauseOf(object: AnyObject): Missing | undefined {
   if (object.spec?.suspend === true && reportsSuspension(object)) {
-    const then = !isBeingDeleted(object) ? "lets it continue" : "completes its deletion";
+    const then = !isBeingDeleted(object) ? "lets it continue" : "continues its deletion";
     return {
       text: `${nameOf(object)} is suspended; ${commandAbout("resume", object)} ${then}`,
       isFinal: true,

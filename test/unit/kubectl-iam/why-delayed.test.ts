@@ -83,7 +83,7 @@ test.each<[string, Parameters<typeof whyDelayed>[0], string, boolean, number?]>(
         metadata: { name: "n", namespace: "t", deletionTimestamp: "2026-01-01T00:00:00Z" },
       }),
     },
-    "iamkey/n is suspended; kubectl iam resume iamkey/n -n t completes its deletion",
+    "iamkey/n is suspended; kubectl iam resume iamkey/n -n t continues its deletion",
     true,
   ],
   [

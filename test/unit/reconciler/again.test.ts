@@ -20,7 +20,7 @@ test.each<[string, Parameters<typeof requeueMs>[0], number | undefined, number |
   ["at once if that is over", settled, -5, 0],
   ["as soon as a wait or its report wants it", waiting(7), 5, 5],
   ["at once if the wait is over", waiting(-1), undefined, 0],
-  ["after a while if a wait has no end", waiting(), undefined, 10 * MINUTE],
+  ["after a while if it is unknown when a wait ends", waiting(), undefined, 10 * MINUTE],
 ])("a run is repeated %s", (_, outcome, reportedMs, expected) => {
   expect(requeueMs(outcome, reportedMs)).toBe(expected);
 });
@@ -51,7 +51,11 @@ test.each<[string, Error, object]>([
   ["an unknown error is retried slowly", slow, {}],
   ["a report that failed waits as well", new StatusWriteFailed(busy(3), busy(9)), { notBefore: 9 }],
   ["the failure may wait longer", new StatusWriteFailed(busy(9), invalid), { notBefore: 9 }],
-  ["no time is no limit", new StatusWriteFailed(slow, invalid), {}],
+  [
+    "if neither names a time, the retry has no earliest time",
+    new StatusWriteFailed(slow, invalid),
+    {},
+  ],
 ])("%s", (_, error, more) => {
   const { kind, ...rest } = errorPolicy(error);
   expect(rest).toStrictEqual(more);

@@ -97,7 +97,7 @@ test.each<[IamErrorCode, number]>([
   },
 );
 
-test("an address that the operator refuses is no outage, and says what to correct", () => {
+test("an address that the operator refuses is not told as an outage, but with what to correct", () => {
   const details = { operation: "login", sent: false, isAddressRefused: true };
   const error = new IamError("Unavailable", "login was not sent: connections must not", details);
   const said = reported({ kind: "Failed", reason: loginReason(error), error });
