@@ -205,7 +205,7 @@ function judgeBindings(
     "no policy is bound, so everything is denied",
     spec.access === "Revoked"
       ? `kubectl iam restore-access ${metadata.name} -n ${metadata.namespace}`
-      : `Create a PolicyBinding for iamsa/${metadata.name}.`,
+      : `Create a PolicyBinding for iamsa/${metadata.name}, or see why an existing one binds nothing: kubectl iam status -n ${metadata.namespace}`,
   );
 }
 
