@@ -207,14 +207,15 @@ export function tpnUnknown(saId: string, consequence: string): Waiting {
 
 /** saId, TPN and keys of the account, for the events of a deletion. */
 export function accountSummary(snapshot: WithAccount): string {
-  const { saId, tpn, liveKeyIds } = judgeAnswer(snapshot)?.account ?? snapshot.account;
+  const { saId, tpn, ...keys } = judgeAnswer(snapshot)?.account ?? snapshot.account;
   const isShown = snapshot.object.status?.keyCount !== undefined;
-  return `${saId} (${tpn ?? "tpn unknown"}; ${keysText(liveKeyIds, isShown)})`;
+  return `${saId} (${tpn ?? "tpn unknown"}; ${keysText(keys, isShown)})`;
 }
 
 /** An account is created with an empty list, so only a list that follows a list with keys shows that there are none. */
-function keysText(listed: readonly string[] | undefined, isShown: boolean): string {
-  if (listed === undefined) return "its keys could not be listed";
-  if (listed.length > 0) return `keys when last listed: ${truncateList(listed, 10)}`;
+function keysText({ liveKeyIds, inactiveKeyIds }: ListedKeys, isShown: boolean): string {
+  if (liveKeyIds === undefined) return "its keys could not be listed";
+  if (liveKeyIds.length > 0) return `keys when last listed: ${truncateList(liveKeyIds, 10)}`;
+  if (inactiveKeyIds !== undefined) return "only inactive or expired keys when last listed";
   return isShown ? "no keys when last listed" : "the console has listed no keys of it";
 }

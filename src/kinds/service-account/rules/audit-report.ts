@@ -56,7 +56,8 @@ export function auditConditions(
     return [
       { type, status: "True", reason: "UnmanagedKeysExpected", message: `${found}: ${ids}.` },
     ];
-  const advice = `Delete in the console ${ids}, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.`;
+  const users = `unless something uses ${count === 1 ? "it" : "them"}, such as a retained Secret`;
+  const advice = `Delete in the console ${ids}, ${users}; or set spec.unmanagedKeys: Expect if keys are issued outside the operator.`;
   return [{ type, status: "False", reason: "UnmanagedKeys", message: `${found}. ${advice}` }];
 }
 

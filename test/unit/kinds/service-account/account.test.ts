@@ -75,11 +75,12 @@ test.each([
   { keys: ["sak_1", "sak_2"], keyCount: undefined, text: "keys when last listed: sak_1, sak_2" },
   { keys: [], keyCount: 1, text: "no keys when last listed" },
   { keys: [], keyCount: undefined, text: "the console has listed no keys of it" },
+  { keys: [], ended: ["sak_1"], text: "only inactive or expired keys when last listed" },
   { keys: undefined, keyCount: undefined, text: "its keys could not be listed" },
-])("the last words about an account say: $text", ({ keys, keyCount, text }) => {
+])("the last words about an account say: $text", ({ keys, keyCount, ended, text }) => {
   const world = snapshotOf({
     object: serviceAccount({ status: { saId: "sa-1", keyCount } }),
-    account: { ...account, liveKeyIds: keys },
+    account: { ...account, liveKeyIds: keys, inactiveKeyIds: ended },
   });
   expect(accountSummary(world as WithAccount)).toBe(`sa-1 (tpn:r1:org-1:prj-1:sa/sa-1; ${text})`);
 });

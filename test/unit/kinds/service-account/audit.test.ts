@@ -256,7 +256,7 @@ test("a key's cluster is named as far as its description shows", () => {
   expect(audit?.unmanagedKeys).toMatchObject([{ cluster: "green" }]);
   expect(auditConditions(world, audit)[0]).toMatchObject({
     message: expect.stringContaining(
-      "Delete in the console sak_1 (its description names cluster green), or ",
+      "Delete in the console sak_1 (its description names cluster green), unless something uses it, such as a retained Secret; or ",
     ),
   });
   expect(auditEvents(world, audit)[0]?.event.note).toContain(
@@ -330,7 +330,7 @@ describe("the report", () => {
   test("the condition says what to do", () => {
     const { condition } = reportOf({ list: ["sak_1", "sak_2"] });
     expect(condition && "message" in condition && condition.message).toBe(
-      "The console lists 2 valid keys that no ApiKey names. Delete in the console sak_1, sak_2, or set spec.unmanagedKeys: Expect if keys are issued outside the operator.",
+      "The console lists 2 valid keys that no ApiKey names. Delete in the console sak_1, sak_2, unless something uses them, such as a retained Secret; or set spec.unmanagedKeys: Expect if keys are issued outside the operator.",
     );
   });
 });
