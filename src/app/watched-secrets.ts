@@ -101,12 +101,16 @@ export class WatchedSecrets implements SecretCache, WriteTracker {
     try {
       const written = await send();
       this.#ownWrites.set(text, written.metadata.resourceVersion ?? "");
-      this.#store.noteWrite(written);
+      this.#store.note(written);
       return written;
     } finally {
       this.#held.delete(text);
       for (const change of held) this.#tell(change);
     }
+  }
+
+  note(object: KubeObject): void {
+    if (this.#isAllowed === true) this.#store.note(object);
   }
 
   subscribe(listener: (change: StoreChange<KubeObject>) => void): () => void {

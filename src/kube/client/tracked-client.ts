@@ -1,3 +1,4 @@
+import { isKubeError } from "../errors.ts";
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from "../resource.ts";
 import type { WriteTracker } from "../store/store.ts";
 import type { KubeClient, WriteOptions } from "./client.ts";
@@ -5,7 +6,8 @@ import { toKubeReader } from "./reader.ts";
 
 /**
  * Read your own writes: sends every write through the tracker of its type, if there is a tracker. Dry runs and
- * deletions return no new version of an object, so they are not tracked.
+ * deletions return no new version of an object, so they are not tracked. After a conflict, the store waits for the
+ * version that the server has: a watch that left out its event would otherwise let every later write fail too.
  */
 export function trackWrites(
   client: KubeClient,
@@ -18,7 +20,12 @@ export function trackWrites(
     send: () => Promise<T>,
   ): Promise<T> => {
     const tracker = options?.dryRun === true ? undefined : trackerOf(type);
-    return tracker === undefined ? send() : tracker.track(key, send);
+    if (tracker === undefined) return send();
+    const readAgain = () => client.get(type, key, { signal: options?.signal });
+    return tracker.track(key, send).catch(async (error) => {
+      if (isKubeError(error, "Conflict")) await noteStored(tracker, readAgain);
+      throw error;
+    });
   };
   return {
     ...toKubeReader(client),
@@ -32,4 +39,13 @@ export function trackWrites(
       track(type, keyOf(object), options, () => client.replace(type, object, options)),
     delete: (type, key, preconditions, options) => client.delete(type, key, preconditions, options),
   };
+}
+
+/** If the object cannot be read, the next conflict tries it again. */
+async function noteStored(
+  tracker: WriteTracker,
+  read: () => Promise<KubeObject | undefined>,
+): Promise<void> {
+  const stored = await read().catch(() => undefined);
+  if (stored !== undefined) tracker.note(stored);
 }

@@ -20,8 +20,6 @@ export interface StoreOptions<T> {
 /** A store that can be written. Each scope has one reflector that writes it. */
 export interface WritableStore<T extends KubeObject> extends Store<T>, WriteTracker {
   readonly size: number;
-  /** Records that `object` is the answer to one of our writes. */
-  noteWrite(object: KubeObject): void;
   /**
    * Declares that a reflector will fill `namespace` ("" for all namespaces or for cluster-scoped kinds). The store is
    * synced once all its scopes are synced, so all scopes must be opened before the first scope is filled.
@@ -93,7 +91,7 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
     return this.#index(index).count(value);
   }
 
-  noteWrite(object: KubeObject): void {
+  note(object: KubeObject): void {
     const { resourceVersion } = object.metadata;
     if (resourceVersion === undefined) return;
     const key = keyOf(object);
@@ -102,7 +100,7 @@ class MemoryStore<T extends KubeObject> implements WritableStore<T> {
 
   async track<W extends KubeObject>(_: ObjectKey, send: () => Promise<W>): Promise<W> {
     const written = await send();
-    this.noteWrite(written);
+    this.note(written);
     return written;
   }
 

@@ -11,6 +11,8 @@ export interface StoreChange<T> {
 export interface WriteTracker {
   /** Sends a write of the object with this key. Resolves to the object as written; rejects like `send`. */
   track<T extends KubeObject>(key: ObjectKey, send: () => Promise<T>): Promise<T>;
+  /** Lets the object count as behind until the watch has delivered this version of it. */
+  note(object: KubeObject): void;
 }
 
 /** The part of a store that a queue needs. */

@@ -257,7 +257,7 @@ describe("the reflector", () => {
     expect(before).toMatchObject({ apiVersion: "v1", kind: "ConfigMap", data: { a: "1" } });
     expect(before?.metadata).not.toHaveProperty("managedFields");
     const written = await real.client.apply(configMapType, configMap("own", { a: "1" }));
-    store.noteWrite(written);
+    store.note(written);
     await vi.waitFor(() => expect(store.isCurrent(keyFor("own"))).toBe(true));
     expect(store.get(keyFor("own"))?.metadata.resourceVersion).toBe(
       written.metadata.resourceVersion,

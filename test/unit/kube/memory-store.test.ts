@@ -117,7 +117,7 @@ describe("our own writes", () => {
   test("are current once the event has come", () => {
     const { store, writer, fill } = open();
     fill("5", object("a", "1"));
-    store.noteWrite(object("a", "7"));
+    store.note(object("a", "7"));
     expect(store.isCurrent(key)).toBe(false);
     writer.put(object("a", "6"));
     expect(store.isCurrent(key)).toBe(false);
@@ -129,15 +129,15 @@ describe("our own writes", () => {
     const { store, writer, fill } = open();
     fill("5", object("a", "1"));
     writer.put(object("a", "7"));
-    store.noteWrite(object("a", "7"));
+    store.note(object("a", "7"));
     expect(store.isCurrent(key)).toBe(true);
   });
 
   test("of which the newest counts, in whichever order they are noted", () => {
     const { store, writer, fill } = open();
     fill("5");
-    store.noteWrite(object("a", "10"));
-    store.noteWrite(object("a", "9"));
+    store.note(object("a", "10"));
+    store.note(object("a", "9"));
     writer.put(object("a", "9"));
     expect(store.isCurrent(key)).toBe(false);
     writer.put(object("a", "10"));
@@ -153,7 +153,7 @@ describe("our own writes", () => {
     for (const by of settle) {
       const opened = open();
       opened.fill("5");
-      opened.store.noteWrite(object("a", "7"));
+      opened.store.note(object("a", "7"));
       by(opened);
       expect(opened.store.isCurrent(key)).toBe(true);
     }
@@ -163,7 +163,7 @@ describe("our own writes", () => {
     const opened = open();
     const { store, writer, fill } = opened;
     fill("5", object("a", "1"));
-    store.noteWrite(object("a", "7"));
+    store.note(object("a", "7"));
     expect(writer.hasMissed).toBe(false);
     writer.advance("8");
     expect([writer.hasMissed, store.isCurrent(key)]).toEqual([true, false]);
@@ -175,14 +175,14 @@ describe("our own writes", () => {
     const { store, writer, fill } = open();
     fill("5", object("a", "1"));
     writer.put(object("other", "8"));
-    store.noteWrite(object("a", "7"));
+    store.note(object("a", "7"));
     expect([writer.hasMissed, store.isCurrent(key)]).toEqual([true, false]);
   });
 
   test("are awaited also before the first listing", () => {
     const { store, writer, fill } = open();
     const replace = writer.beginReplace();
-    store.noteWrite(object("a", "7"));
+    store.note(object("a", "7"));
     expect(store.isCurrent(key)).toBe(false);
     replace([], "6");
     expect(store.isCurrent(key)).toBe(false);
@@ -193,9 +193,9 @@ describe("our own writes", () => {
   test("do not wait for ever for a version that a restored etcd lost", () => {
     const { store, writer, fill } = open();
     fill("50", object("a", "40"));
-    store.noteWrite(object("a", "60"));
+    store.note(object("a", "60"));
     const replace = writer.beginReplace();
-    store.noteWrite(object("b", "35"));
+    store.note(object("b", "35"));
     replace([object("a", "20")], "30");
     // The listing began after the first write was answered, so it holds what is left of it.
     expect(store.isCurrent(key)).toBe(true);
@@ -207,7 +207,7 @@ describe("our own writes", () => {
   test("outside every scope are nobody's to wait for", () => {
     const store = createStore<KubeObject>({ onListenerError: () => undefined });
     store.openScope("one").beginReplace()([], "1");
-    store.noteWrite(object("a", "9"));
+    store.note(object("a", "9"));
     expect(store.isCurrent(key)).toBe(true);
   });
 });

@@ -242,7 +242,7 @@ test("a stream that has left out the event of our own write is given up for a li
   start([{ kind: "Dropped", nth: 1 }]);
   await pass();
   put("a", "2");
-  store.noteWrite(world.cluster.peek(configMapType, { namespace: "ns", name: "a" }));
+  store.note(world.cluster.peek(configMapType, { namespace: "ns", name: "a" }));
   await pass(MINUTE);
   expect([content(), restarts]).toEqual([["a 2", "b 1"], ["Gone"]]);
   expect(asked()).toEqual(["watch all", "watch all"]);

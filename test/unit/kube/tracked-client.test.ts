@@ -60,6 +60,15 @@ describe("the store of its type", () => {
     expect(isCurrent()).toBe(true);
   });
 
+  test("waits for the version that a write was too old for", async () => {
+    const { client, cluster, isCurrent } = createWorld();
+    const stored = await client.get(serviceAccountType, key);
+    cluster.put(serviceAccountType, { metadata: { ...key, ...labels }, spec });
+    const refused = client.replace(serviceAccountType, stored as never);
+    await expect(refused).rejects.toMatchObject({ code: "Conflict" });
+    expect(isCurrent()).toBe(false);
+  });
+
   test("hears of no deletion, which answers no version", async () => {
     const { client, isCurrent } = createWorld();
     await client.delete(serviceAccountType, key, {});

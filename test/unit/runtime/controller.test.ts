@@ -244,7 +244,7 @@ describe("a controller", () => {
     writer.put(thing("a"));
     await clock.settle();
     const written = thing("a", {}, "ours");
-    things.noteWrite(written);
+    things.note(written);
     controller.enqueue({ namespace: "ns", name: "a" });
     await clock.settle();
     expect(passes).toHaveLength(1);
