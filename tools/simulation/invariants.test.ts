@@ -6,6 +6,7 @@ import { secretType } from "../../src/kube/resource-types.ts";
 import { attemptId, describeAccount } from "../../src/resources/marker.ts";
 import {
   apiKeyType,
+  clusterConnectionType,
   policyBindingType,
   serviceAccountType,
 } from "../../src/resources/resource-types.ts";
@@ -17,6 +18,8 @@ import { Stage } from "./invariants/stage.ts";
 import { accountsOf } from "./invariants/view.ts";
 import { watchers } from "./invariants/watchers.ts";
 import { NAMESPACE } from "./places.ts";
+import { extraCalls } from "./scenarios/console.ts";
+import { connectionSpec } from "./sim-world.ts";
 
 type Planting = readonly [invariant: string, what: string, plant: (stage: Stage) => unknown];
 
@@ -631,6 +634,22 @@ const byTime: readonly Planting[] = [
       const issued = stage.console.issueKey(other.saId, { description: "", expiresInDays: 90 });
       const stringData = { keyId: issued.key.keyId, secret: issued.secret };
       stage.asOperator(() => stage.world.patch(secretType, "ci", { stringData }));
+    },
+  ],
+  [
+    "L6 given up",
+    "a deletion that gives up a key that a call could end",
+    async (stage) => {
+      stage.world.create(clusterConnectionType, {
+        metadata: { name: "default" },
+        spec: { ...connectionSpec, extraCalls },
+      });
+      stage.serviceAccount({ connectionRef: { kind: "ClusterConnection", name: "default" } });
+      stage.status(serviceAccountType, "ci-bot", { ownership: "Owned" });
+      await delivered(stage);
+      stage.delete(apiKeyType, "ci");
+      const metadata = { finalizers: null };
+      stage.asOperator(() => stage.world.patch(apiKeyType, "ci", { metadata }));
     },
   ],
   [

@@ -25,8 +25,8 @@ export const REPLACED_MS = 6 * MINUTE + 5 * SECOND;
 /** Where no list tells that a key has ended: the longest time between two tries, and the three minutes to replace it. */
 export const TRIED_MS = 63 * MINUTE + 5 * SECOND;
 
-/** After a refused login, the next one may come this much later. */
-const LOGIN_PAUSE_MS = 5 * MINUTE;
+/** After a refused login or call, the next one may come this much later. */
+const REFUSED_PAUSE_MS = 6 * MINUTE;
 
 /** Whether an administrator ended the key that consumers find, and the operator may still be about to replace it. */
 export function isEndedOutside(world: SimWorld, apiKey: StoredApiKey, usableMs: number): boolean {
@@ -54,7 +54,7 @@ function hasUsedUpItsKeys(world: SimWorld, apiKey: StoredApiKey): boolean {
 /** Whether an ApiKey may still be Ready although the console refuses its pair: for as long as docs/safety.md allows. */
 export function isRefusedInTime(world: SimWorld, refusedMs: number, usableMs: number): boolean {
   const allowedMs = world.console.showsEndedKeys ? REPLACED_MS : TRIED_MS;
-  return refusedMs <= allowedMs || usableMs <= allowedMs + LOGIN_PAUSE_MS;
+  return refusedMs <= allowedMs || usableMs <= allowedMs + REFUSED_PAUSE_MS;
 }
 
 /** [S14] */

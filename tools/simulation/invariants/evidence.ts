@@ -83,7 +83,7 @@ interface Seen {
 }
 
 /** A list that is behind shows what was so. */
-function hasLaggingLists({ faults }: SimWorld): boolean {
+export function hasLaggingLists({ faults }: SimWorld): boolean {
   return faults.plan.faults.some(
     (fault) =>
       (fault.on === "call" && ["Behind", "Answer"].includes(fault.fault.kind)) ||

@@ -2,7 +2,15 @@
 import { annotations } from "../../../src/api/meta.ts";
 import { MINUTE, parseDuration, parseInstant, SECOND } from "../../../src/util/time.ts";
 import type { ChangeSeen } from "./on-change.ts";
-import { apiKeysOf, asSecret, pairOf, placeOf, type StoredApiKey, targetOf } from "./view.ts";
+import {
+  apiKeysOf,
+  asSecret,
+  issuingObject,
+  pairOf,
+  placeOf,
+  type StoredApiKey,
+  targetOf,
+} from "./view.ts";
 import type { CreateWatcher } from "./watcher.ts";
 
 const LEAST_OVERLAP_MS = 5 * MINUTE;
@@ -10,11 +18,14 @@ const LEAST_OVERLAP_MS = 5 * MINUTE;
 export const retirement: CreateWatcher = (world, circumstances) => {
   /** When somebody else last changed or deleted a Secret. */
   let spoiledAt = Number.NEGATIVE_INFINITY;
+  const ended = new Set<string>();
   return {
     onConsoleChange: (change, byOperator) => {
       if (change.kind !== "keyStatus" && change.kind !== "keyDeleted") return undefined;
       const isTold = !byOperator || !world.console.world.accounts.has(change.saId);
-      return isTold ? undefined : tooEarly(change.keyId);
+      if (isTold || ended.has(change.keyId)) return undefined;
+      ended.add(change.keyId);
+      return tooEarly(change.keyId);
     },
     onChange: (seen) => {
       if (!seen.byOperator && seen.change.kind.type.kind === "Secret") spoiledAt = world.kernel.now;
@@ -40,7 +51,9 @@ export const retirement: CreateWatcher = (world, circumstances) => {
   }
 
   function unlisted(keyId: string): string | undefined {
-    return world.hasMeddled ? undefined : `ended ${keyId}, which nobody lists`;
+    // A deletion also ends a key that only NAME-next holds.
+    const isBeingDeleted = issuingObject(world, keyId)?.metadata.deletionTimestamp !== undefined;
+    return world.hasMeddled || isBeingDeleted ? undefined : `ended ${keyId}, which nobody lists`;
   }
 
   function hasSuccessor(owner: StoredApiKey): boolean {

@@ -2,6 +2,7 @@ import { budgetWindow, caps } from "./caps.ts";
 import { earlyRotation } from "./early-rotation.ts";
 import { evidence, readyIsTrue } from "./evidence.ts";
 import { fence } from "./fence.ts";
+import { keysGivenUpInTime } from "./given-up-keys.ts";
 import {
   damageIsRepaired,
   deletionsEnd,
@@ -42,6 +43,7 @@ export const watchers: Readonly<Record<string, CreateWatcher>> = {
   "L4 leader failover": leaderFailover,
   "L5 repair": damageIsRepaired,
   "L6 deletion": deletionsEnd,
+  "L6 given up": keysGivenUpInTime,
   "L7 expired": expiredKeysLeave,
   "L8 news": newsArrive,
   "L9 Retry-After": retryAfter,

@@ -11,6 +11,7 @@ import { MINUTE } from "../../../src/util/time.ts";
 import { NAMESPACE } from "../places.ts";
 import { ACCOUNT, fromRest, rotateNow, type Scenario } from "../scenarios.ts";
 import type { SimWorld } from "../sim-world.ts";
+import { extraCalls } from "./console.ts";
 
 export function deleteAll(world: SimWorld): void {
   world.delete(apiKeyType, "ci");
@@ -43,6 +44,20 @@ export const endingScenarios: readonly Scenario[] = [
     "ApiKey deleted",
     (world) => void world.delete(apiKeyType, "ci"),
     (world) => (world.get(secretType, "ci") === undefined ? undefined : "the Secret is left"),
+  ),
+  fromRest(
+    "ApiKey deleted during a restart, whose keys a call ends",
+    (world) => {
+      world.stopOperator();
+      world.delete(apiKeyType, "ci");
+    },
+    {
+      settleMs: 25 * MINUTE,
+      world: { extraCalls },
+      specChanges: { connection: { extraCalls } },
+      atEnd: (world) =>
+        world.get(secretType, "ci") === undefined ? undefined : "the Secret is left",
+    },
   ),
   ending("everything deleted", deleteAll, isGone),
   ending("namespace deleted", (world) => void world.delete(namespaceType, NAMESPACE), isGone),
