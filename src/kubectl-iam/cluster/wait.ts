@@ -132,7 +132,8 @@ async function waitFor(
     await watchLease(waited);
     say(text, waited);
     await clock.sleep(EVERY_MS, interrupted).catch(() => {
-      throw new Failure(`No longer waiting for ${about}: ${text}. The operator continues.`);
+      const missed = text.replace(/\.$/, "");
+      throw new Failure(`No longer waiting for ${about}: ${missed}. The operator continues.`);
     });
   }
 }

@@ -1,5 +1,5 @@
 /** The report of a ResourceQuotaExport after a run. Pure. */
-import type { Readiness } from "../../../api/conditions.ts";
+import { findCondition, type Readiness } from "../../../api/conditions.ts";
 import type { ResourceQuotaExportStatus } from "../../../api/resource-quota-export.ts";
 import type { Quota } from "../../../console/model.ts";
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
@@ -12,7 +12,7 @@ import { summarize } from "./listing.ts";
 import type { QuotaExportSnapshot, QuotaExportState } from "./snapshot.ts";
 import { nextTurn } from "./turn.ts";
 
-/** Before the next listing is due, the status stays the same. A suspended export with a listing counts as usable. */
+/** Before the next listing is due, the status stays the same, and so does whether a suspended export counts as usable. */
 export function report(
   snapshot: QuotaExportSnapshot,
   outcome: Outcome,
@@ -48,8 +48,9 @@ function readinessOf(
   { object, listing }: QuotaExportSnapshot,
   outcome: Outcome,
 ): Readiness | undefined {
-  const { lastSuccessTime, total = 0 } = object.status ?? {};
-  if (outcome.kind === "Suspended" && lastSuccessTime !== undefined) return ready(total);
+  const { conditions, total = 0 } = object.status ?? {};
+  const isUsable = findCondition(conditions, "Ready")?.status === "True";
+  if (outcome.kind === "Suspended" && isUsable) return ready(total);
   return obstacleOf(outcome) ?? (listing?.quotas && ready(listing.quotas.length, listing.omitted));
 }
 

@@ -167,10 +167,13 @@ test.each<[string, object | undefined, object, string | undefined]>([
 });
 
 const listedBefore = { lastSuccessTime: "then", total: 3 };
+const usable = { ...listedBefore, conditions: [{ type: "Ready", status: "True" }] };
+const refusedSince = { ...listedBefore, conditions: [{ type: "Ready", status: "False" }] };
 
 test.each<[string, object | undefined, object, object, string]>([
   ["before the first listing", undefined, suspended, {}, "Stalled Suspended"],
-  ["suspended with a listing", undefined, suspended, listedBefore, "Ready Listed"],
+  ["suspended with a listing", undefined, suspended, usable, "Ready Listed"],
+  ["suspended after a refusal", undefined, suspended, refusedSince, "Stalled Suspended"],
   ["waiting with a listing", undefined, held, listedBefore, "Reconciling Denied"],
   ["after a listing", { quotas: [] }, settled, {}, "Ready Listed"],
   ["after a listing with too many", { quotas: [], omitted: 2 }, settled, {}, "Ready TooManySeries"],
