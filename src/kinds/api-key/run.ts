@@ -135,7 +135,7 @@ function* deliverPair(
     const closing = closeRejected(pair, s, readNow(), timing);
     return closing === undefined ? s : yield* dropPair(s, closing, parts);
   }
-  s = yield* effects.switchSecret(s, { pair, previous: previousOf(pair, s) });
+  s = yield* effects.switchSecret(s, { pair, previous: previousOf(pair, s, readNow()) });
   if (!isSamePair(pairIn(s.target), pair)) return fail(s, new Error(NOT_STORED));
   return yield* supplyKey(s, parts);
 }

@@ -436,7 +436,7 @@ export const endingStories: readonly Story[] = [
     world.expect(
       "what is left",
       world.events(ACCOUNT).find((each) => each.startsWith("Retained")),
-      `Retained: Left service account ${saId} (${tpn}; the console has listed no keys of it) as it is.`,
+      `Retained: Left service account ${saId} (${tpn}; it is not known whether it has keys) as it is.`,
     );
   }),
   unready("a deletion looks into an open attempt first", async (world) => {

@@ -35,6 +35,14 @@ export const rotationStories: readonly Story[] = [
     await world.pass(5 * MINUTE);
     world.expect("and no longer shown", world.secret().old, "/");
   }),
+  story("a lost Secret is written once, with the ID of the key that it held", async (world) => {
+    await world.begin({ key: { secret: previous, rotation: { overlap: "1h" } } });
+    const { keyId: first } = world.secret();
+    world.sim.meddle(() => world.sim.delete(secretType, "ci"));
+    await world.pass(7 * MINUTE);
+    world.expect("the previous ID is shown", world.secret().previousKeyId, first);
+    world.expect("by the first write", world.calls("patch secrets"), 0);
+  }),
   story(
     "an edit that breaks the previous pair ends it, and the event says so",
     async (world) => {

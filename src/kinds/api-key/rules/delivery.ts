@@ -5,12 +5,14 @@ import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import { type IssuedPair, isSamePair } from "../secret/pair.ts";
+import type { SecretContents } from "../secret/render.ts";
 import { attemptOf, pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
 import { accountOf, isOfSpec } from "./accounts.ts";
 import { permissionsAreMissing, secretConflict, secretIsImmutable } from "./blocks.ts";
 import { isListedInactive } from "./listed-keys.ts";
 import { isOutdated } from "./needs.ts";
+import { previousById } from "./rendering.ts";
 import type { ApiKeySnapshot, Closing, LateKey } from "./snapshot.ts";
 import { listedKeyIds, type OrphanedKey } from "./status.ts";
 import { verdictOn } from "./verification.ts";
@@ -166,10 +168,21 @@ export function closeUnwanted(unwanted: IssuedPair): Closing {
   return { orphans: [], refund: false, unwanted, because };
 }
 
-/** A reissued key has one ID and two secrets, and the earlier secret is not a pair of its own. */
-export function previousOf(pair: IssuedPair, { target }: ApiKeySnapshot): IssuedPair | undefined {
-  const delivered = pairIn(target);
-  return delivered?.keyId === pair.keyId ? undefined : delivered;
+/**
+ * What the Secret shows as previous once it holds the pair: the pair in it, or of a Secret that was lost the key ID alone.
+ * A reissued key has one ID and two secrets, and the earlier secret is not a pair of its own.
+ */
+export function previousOf(
+  pair: IssuedPair,
+  snapshot: ApiKeySnapshot,
+  { now }: ClockReading,
+): SecretContents["previous"] {
+  const { current } = snapshot.status;
+  const delivered = pairIn(snapshot.target);
+  const replaced = delivered ?? current;
+  if (replaced === undefined || replaced.keyId === pair.keyId) return undefined;
+  if (delivered !== undefined) return delivered;
+  return now < replaced.expirationTime ? previousById(replaced.keyId, snapshot) : undefined;
 }
 
 function isNews(pair: IssuedPair, snapshot: ApiKeySnapshot): boolean {

@@ -94,10 +94,17 @@ function previousInUse(snapshot: ApiKeySnapshot, now: Instant): SecretContents["
   const shown = shownPrevious(target);
   if (shown !== undefined)
     return inOverlap.some(({ keyId }) => keyId === shown.keyId) ? shown : undefined;
-  // Even if no entry contains the previous secret, the key ID is known.
-  const templates = Object.values(spec.secret.data);
   const latest = inOverlap.toSorted((a, b) => b.supersededTime - a.supersededTime)[0];
-  return latest === undefined || templates.some((text) => usesVariable(text, "previousSecret"))
+  return latest && previousById(latest.keyId, snapshot);
+}
+
+/** Even if the previous secret is lost, its key ID is known; an entry that contains the secret needs both. */
+export function previousById(
+  keyId: string,
+  { spec }: ApiKeySnapshot,
+): SecretContents["previous"] | undefined {
+  const templates = Object.values(spec.secret.data);
+  return templates.some((text) => usesVariable(text, "previousSecret"))
     ? undefined
-    : { keyId: latest.keyId, secret: new Redacted("") };
+    : { keyId, secret: new Redacted("") };
 }

@@ -217,5 +217,5 @@ function keysText({ liveKeyIds, inactiveKeyIds }: ListedKeys, isShown: boolean):
   if (liveKeyIds === undefined) return "its keys could not be listed";
   if (liveKeyIds.length > 0) return `keys when last listed: ${truncateList(liveKeyIds, 10)}`;
   if (inactiveKeyIds !== undefined) return "only inactive or expired keys when last listed";
-  return isShown ? "no keys when last listed" : "the console has listed no keys of it";
+  return isShown ? "no keys when last listed" : "it is not known whether it has keys";
 }

@@ -1,13 +1,19 @@
 /** Which staged pair is news to the consumers, and which late keys get into the status. */
 import { expect, test } from "vitest";
-import { lateKeysToList, pairToDeliver } from "../../../../src/kinds/api-key/rules/delivery.ts";
+import {
+  lateKeysToList,
+  pairToDeliver,
+  previousOf,
+} from "../../../../src/kinds/api-key/rules/delivery.ts";
 import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import type { OrphanedKey } from "../../../../src/kinds/api-key/rules/status.ts";
 import { DAY } from "../../../../src/util/time.ts";
 import {
+  at,
   current,
   delivered,
   holding,
+  keySpec,
   NOW,
   ofBot,
   pair,
@@ -48,4 +54,26 @@ test.each([
   const lateKeys = ["sak_8", "sak_9"].map((keyId) => ({ keyId, attemptId: "a9", ...ofBot }));
   const given = delivered({ status: { orphaned }, lateKeys: lateKeys as never });
   expect(lateKeysToList(given)).toHaveLength(listed);
+});
+
+test.each<[string, ApiKeySnapshot, string | undefined]>([
+  ["the pair in the Secret", delivered(), "sak_1"],
+  ["the key of a Secret that was lost", snapshot({ status: { current: current(1) } }), "sak_1"],
+  [
+    "no key that has expired",
+    snapshot({ status: { current: current(1, { expirationTime: NOW }) } }),
+    undefined,
+  ],
+  ["nothing before the first key", snapshot({}), undefined],
+  [
+    "no ID without the secret that an entry needs",
+    snapshot({
+      spec: keySpec({ secret: { data: { secret: "${secret}", old: "${previousSecret}" } } }),
+      status: { current: current(1) },
+    }),
+    undefined,
+  ],
+  ["not its own ID", snapshot({ status: { current: current(2) } }), undefined],
+])("a new pair is shown with %s as previous", (_, given, expected) => {
+  expect(previousOf(second, given, at())?.keyId).toBe(expected);
 });

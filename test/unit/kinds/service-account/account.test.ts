@@ -74,7 +74,7 @@ describe("the list of keys", () => {
 test.each([
   { keys: ["sak_1", "sak_2"], keyCount: undefined, text: "keys when last listed: sak_1, sak_2" },
   { keys: [], keyCount: 1, text: "no keys when last listed" },
-  { keys: [], keyCount: undefined, text: "the console has listed no keys of it" },
+  { keys: [], keyCount: undefined, text: "it is not known whether it has keys" },
   { keys: [], ended: ["sak_1"], text: "only inactive or expired keys when last listed" },
   { keys: undefined, keyCount: undefined, text: "its keys could not be listed" },
 ])("the last words about an account say: $text", ({ keys, keyCount, ended, text }) => {
