@@ -69,7 +69,7 @@ function statusFields(
   return {
     users: users.length,
     ...(authenticatedAt === undefined ? {} : { lastAuthenticationTime: authenticatedAt }),
-    ...(skew === undefined ? {} : { clockSkewSeconds: skew }),
+    clockSkewSeconds: skew,
   };
 }
 

@@ -137,7 +137,7 @@ function boundPolicies(snapshot: UsableSnapshot, evaluation: Evaluation): Bindin
   );
   return {
     policies: policies.map((each) =>
-      isContended && !bound.includes(each.policyId) ? { ...each, missing: true } : each,
+      bound.includes(each.policyId) ? each : { ...each, missing: true },
     ),
     policyCount: bound.length,
     unreadable: isUnread(snapshot) || undefined,

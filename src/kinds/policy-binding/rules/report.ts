@@ -104,7 +104,7 @@ function isHandled(
   if ("decision" in conclusion || conclusion.reason === PLAN_ONLY) return true;
   if (outcome.kind === "Failed")
     return !leavesRequestOpen(outcome) && reported.reason === outcome.readiness.reason;
-  return outcome.kind === "Waiting" && availability.kind === "Unavailable";
+  return availability.kind === "Unavailable";
 }
 
 /**

@@ -54,7 +54,7 @@ export function toAvailability(
   const isKept = ungranted !== undefined && withdrawal?.isOver !== true;
   const withdrawn = isKept ? [] : withdrawnOf(named, grant, bindings);
   const account: BoundAccount = { ...named, foreignPolicies: "Keep", withdrawn };
-  const base = why.endsAs === undefined ? (refusal ?? why) : why;
+  const base = refusal ?? why;
   const restriction: Restriction = { ...base, ...(withdrawal && { withdrawal }) };
   if (isUrgent(account, restriction, situation)) return { kind: "Usable", account, restriction };
   return ungranted === undefined ? why : base;

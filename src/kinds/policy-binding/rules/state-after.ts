@@ -31,17 +31,16 @@ function afterDecision(
   state: AccountBindingsState,
 ): AccountBindingsState {
   const { decision, contendedUntil } = evaluate(snapshot);
-  const hasPostponed = decision.postponed.size > 0;
-  if (snapshot.live === undefined) return { ...state, isolating: state.isolating && hasPostponed };
+  const ended = { ...state, isolating: decision.postponed.size > 0 };
+  if (snapshot.live === undefined) return ended;
   const asked = {
-    ...state,
+    ...ended,
     lastReadTime: snapshot.now,
     unreadSince:
       decision.blocked === undefined && isUnread(snapshot)
         ? (state.unreadSince ?? snapshot.now)
         : undefined,
     handledToken: tokenOf(snapshot.account),
-    isolating: hasPostponed,
   };
   const until = contendedUntil ?? dueAt(snapshot, asked);
   const pause = { desired: desiredState(snapshot), until };

@@ -23,9 +23,8 @@ export function addUnbound(
   before: PolicySet,
   submitted: PolicySet,
   now: Instant,
-): UnboundPolicies | undefined {
-  const policyIds = without(union(stillBelieved(known, now), before), submitted);
-  return policyIds.length === 0 ? undefined : { policyIds, time: now };
+): UnboundPolicies {
+  return { policyIds: without(union(stillBelieved(known, now), before), submitted), time: now };
 }
 
 export function stillBelieved(known: UnboundPolicies | undefined, now: Instant): PolicySet {
@@ -41,8 +40,8 @@ export function withoutUnbound(
   { account, bindings, unanswered }: DecisionInput,
   unbound: PolicySet,
 ): LiveBindings {
-  if (!live.readable || unbound.length === 0) return live;
-  if (account.accessRevoked || account.foreignPolicies === "Remove") return live;
+  const isTaken = account.accessRevoked || account.foreignPolicies === "Remove";
+  if (!live.readable || isTaken) return live;
   const declared = bindings.flatMap(({ policyIds, applied }) => [...policyIds, ...applied]);
   const { ledger, withdrawn } = account;
   const hidden = without(unbound, recordedPolicies(ledger), withdrawn, unanswered, declared);

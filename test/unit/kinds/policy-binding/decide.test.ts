@@ -34,6 +34,12 @@ const cases: Case[] = [
   ["a suspended binding keeps what it bound", kept, ["p1 p2 suspended, on record: p1"], "p1"],
   ["a suspended binding causes no write if its policy is gone", kept, ["p1 suspended"], ""],
   ["a binding without a grant keeps what it bound", kept, ["p1! p2!, on record: p1"], "p1"],
+  [
+    "a deleted binding that bound nothing empties no account",
+    kept,
+    [", on record: p1", "p2 revoking, on record: "],
+    "p1",
+  ],
   ["a withdrawn policy goes, others stay", withdrawing("p2"), ["p1 p2!"], "p1 p2 f", "p1 f"],
   ["it goes from a suspended binding", withdrawing("p1"), ["p1! suspended"], "p1", ""],
   [

@@ -82,6 +82,7 @@ test.each([
     "Pol-Read is not among the organization's policies in this spelling (did you mean pol-read?).",
   ],
   ["Reader", "Reader is not among the organization's policies (did you mean pol-read?)."],
+  ["Deployer", "Deployer is not among the organization's policies (did you mean pol-deploy?)."],
   ["pol-scq", "pol-scq is not among the organization's policies."],
   ["pol-other", "pol-other is not among the organization's policies."],
   ["pol-scp", "pol-scp is of kind scp, which cannot be bound to a service account."],
@@ -97,6 +98,21 @@ test.each([
   ];
   const { refusals } = withRefusals(state, { refusal, suspects, before: [] }, policies, NOW);
   expect(refusals.get("0-uid")?.problem.message).toContain(` Policy ${words}`);
+});
+
+test("a later refusal is told beside an earlier one", () => {
+  const { state } = snapshot(account(), []);
+  if (state === undefined) throw new Error("no state");
+  const refusal = new IamError("NotFound", "no", { operation: "syncBindings", sent: true });
+  const refusedBefore = (ids: string) => ({
+    refusal,
+    suspects: [bindingOf(`${ids}, on record: `)],
+    before: [],
+  });
+  const first = withRefusals(state, refusedBefore("pol-x"), [{ policyId: "pol-y" }], NOW);
+  const second = withRefusals(first, refusedBefore("pol-z"), [{ policyId: "pol-y" }], NOW);
+  const { message } = second.refusals.get("0-uid")?.problem ?? {};
+  expect(message).toMatch(/pol-x .*pol-z /);
 });
 
 test.each([
@@ -145,11 +161,12 @@ test("a PolicyBinding of an account that is gone says so, whatever else is wrong
 });
 
 test.each([
-  ["is believed", {}, ["p1"]],
-  ["of an earlier spec is not", { generation: 3 }, ["p1", "p2"]],
-  ["before a request is not", { annotations: requestedNow }, ["p1", "p2"]],
-])("for a process without memory, a reported refusal %s", (_, metadata, policyIds) => {
-  const ready = { type: "Ready", status: "False", reason: "PolicyRefused", observedGeneration: 2 };
+  ["refusal is believed", {}, "PolicyRefused", ["p1"]],
+  ["refusal of an earlier spec is not", { generation: 3 }, "PolicyRefused", ["p1", "p2"]],
+  ["refusal before a request is not", { annotations: requestedNow }, "PolicyRefused", ["p1", "p2"]],
+  ["other obstacle stops no policy", {}, "PermissionDenied", ["p1", "p2"]],
+])("for a process without memory, a reported %s", (_, metadata, reason, policyIds) => {
+  const ready = { type: "Ready", status: "False", reason, observedGeneration: 2 };
   const object = {
     metadata: { name: "reader", uid: "u", generation: 2, ...metadata },
     spec: { serviceAccountRef: { name: "ci-bot" }, policyIds: ["p1", "p2"] },
@@ -158,4 +175,21 @@ test.each([
   const all = { policyIds: ["*"], withdrawsPolicies: true };
   const view = toBindingView(object, { recorded: [], grant: all, mayRetain: false });
   expect(withReported(view, object).policyIds).toEqual(policyIds);
+});
+
+test("a reported refusal of policies that are all bound now is over", () => {
+  const ready = { type: "Ready", status: "False", reason: "PolicyRefused", observedGeneration: 1 };
+  const object = { status: { conditions: [ready] } } as unknown as PolicyBinding;
+  expect(withReported(bindingOf("p1"), object).problem).toBeUndefined();
+});
+
+test.each([true, false])("a spec may ask to retain policies: %j", (mayRetain) => {
+  const spec = {
+    serviceAccountRef: { name: "ci-bot" },
+    policyIds: ["p1"],
+    deletionPolicy: "Retain",
+  };
+  const object = { metadata: { name: "reader", uid: "u" }, spec } as unknown as PolicyBinding;
+  const view = toBindingView(object, { recorded: [], grant, mayRetain });
+  expect(view.retainRefused).toBe(!mayRetain);
 });

@@ -33,6 +33,8 @@ describe("the next drift check", () => {
   test("comes after a minute while corrections are fresh", () => {
     const next = nextDriftCheck("uid", NOW, [NOW], NOW);
     expect(next - NOW).toBeLessThanOrEqual(MINUTE);
+    const due = nextDriftCheck("uid", NOW, [], NOW) - 1;
+    expect(nextDriftCheck("uid", due, [due], due)).toBe(due + 1);
   });
 });
 
