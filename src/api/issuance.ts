@@ -10,6 +10,14 @@ export const OUTSIDE_WINDOWS = "OutsideWindows";
 /** The reason of a Secret that takes no other pair. */
 export const SECRET_IMMUTABLE = "SecretImmutable";
 
+/**
+ * A shell command that creates a Secret again as it is, but without `immutable`. Workloads keep their key, whatever stops
+ * the next one.
+ */
+export function remakeMutable(namespace: string, name: string): string {
+  return `kubectl get secret -n ${namespace} ${name} -o yaml | sed '/^immutable:/d' | kubectl replace --force -f -`;
+}
+
 /** The reason of a Secret that the API server does not accept. */
 export const SECRET_REJECTED = "SecretRejected";
 

@@ -1,7 +1,7 @@
 /** Whether the Secret of an ApiKey holds the pair that its workloads need. */
 import type { ApiKey } from "../../api/api-key.ts";
 import { findCondition } from "../../api/conditions.ts";
-import { ISSUANCE_ALLOWED } from "../../api/issuance.ts";
+import { ISSUANCE_ALLOWED, remakeMutable } from "../../api/issuance.ts";
 import { targetSecretName } from "../../api/secret-names.ts";
 import type { KeyPair } from "../../console/model.ts";
 import { isKubeError } from "../../kube/errors.ts";
@@ -73,15 +73,15 @@ function stopOf({ status }: ApiKey): string | undefined {
 /** The operator reads this field only before it issues a key. */
 function judgeImmutability(
   check: string,
-  { immutable }: Secret,
+  { immutable, metadata }: Secret,
   keyId: string | undefined,
-  { metadata: { name, namespace } }: ApiKey,
+  { metadata: { name, namespace = "" } }: ApiKey,
 ): Finding {
   const found = `it holds key ${keyId}`;
   if (immutable !== true) return ok(check, found);
   return warning(
     check,
     `${found}, and it is immutable: no other key can be written to it, so the key is not renewed`,
-    `Delete the Secret; the operator issues a key and writes the Secret again: kubectl iam reconcile iamkey/${name} -n ${namespace}`,
+    `To create it again as it is, but without immutable, run: ${remakeMutable(namespace, metadata.name)}; then run kubectl iam reconcile iamkey/${name} -n ${namespace}`,
   );
 }

@@ -1,7 +1,7 @@
 /** Why no key may be issued now, and whether waiting or manual action resolves it. Pure. */
 
 import { MAX_LISTED_KEYS } from "../../../api/api-key.ts";
-import { ISSUANCE_ALLOWED, SECRET_IMMUTABLE } from "../../../api/issuance.ts";
+import { ISSUANCE_ALLOWED, remakeMutable, SECRET_IMMUTABLE } from "../../../api/issuance.ts";
 import { apiKeyLabel, labels } from "../../../api/meta.ts";
 import { pendingSecretName } from "../../../api/secret-names.ts";
 import { clientIdentity } from "../../../connections/client-settings.ts";
@@ -143,7 +143,7 @@ export function secretIsImmutable({ self, spec, target }: ApiKeySnapshot): Waiti
   const name = secretNameOf(self.name, spec);
   return blocked("Stalled", {
     reason: SECRET_IMMUTABLE,
-    message: `Secret ${name} is immutable, so no other pair can be written to it. Delete the Secret and run kubectl iam reconcile iamkey/${self.name} -n ${self.namespace}: the operator then writes the Secret with another pair, without immutable.`,
+    message: `Secret ${name} is immutable, so no other pair can be written to it. To create it again as it is, but without immutable, run: ${remakeMutable(self.namespace, name)}; then run kubectl iam reconcile iamkey/${self.name} -n ${self.namespace}.`,
   });
 }
 
