@@ -35,6 +35,24 @@ export const rotationStories: readonly Story[] = [
     await world.pass(5 * MINUTE);
     world.expect("and no longer shown", world.secret().old, "/");
   }),
+  ...["lost", "kept"].map((fate) =>
+    story(
+      `the previous pair of a status that is ${fate} is shown for the overlap`,
+      async (world) => {
+        const data = { ...previous.data, old: "${previousKeyId}/${previousSecret}" };
+        await world.begin({ key: { secret: { data }, rotation: { overlap: "30m" } } });
+        const { keyId: first, secret } = world.secret();
+        world.rotate("one");
+        await world.pass(2 * MINUTE);
+        if (fate === "lost")
+          world.sim.meddle(() => world.sim.patch(apiKeyType, "ci", { status: null }, "status"));
+        await world.pass(20 * MINUTE);
+        world.expect("it is shown", world.secret().old, `${first}/${secret}`);
+        await world.pass(15 * MINUTE);
+        world.expect("and no longer shown", world.secret().old, "/");
+      },
+    ),
+  ),
   story("a lost Secret is written once, with the ID of the key that it held", async (world) => {
     await world.begin({ key: { secret: previous, rotation: { overlap: "1h" } } });
     const { keyId: first } = world.secret();

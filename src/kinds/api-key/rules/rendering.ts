@@ -10,7 +10,7 @@ import { usesVariable } from "../secret/template.ts";
 import { pairIn, type SecretView } from "../secret/view.ts";
 import { accountInUse } from "./accounts.ts";
 import { isConverged } from "./consumers.ts";
-import { overlapEnd } from "./schedule.ts";
+import { type Overlap, overlapEnd, unlistedOverlap } from "./schedule.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 
 /** Whether the Secret holds the key that the status names. */
@@ -88,12 +88,14 @@ export function isStillDeclared(snapshot: ApiKeySnapshot, now: Instant): boolean
 function previousInUse(snapshot: ApiKeySnapshot, now: Instant): SecretContents["previous"] {
   const { spec, status, target } = snapshot;
   const converged = isConverged(snapshot);
-  const inOverlap = status.superseded.filter(
-    (key) => now < overlapEnd(key, spec.rotation, converged),
-  );
+  const isOpen = (key: Overlap) => now < overlapEnd(key, spec.rotation, converged);
+  const inOverlap = status.superseded.filter(isOpen);
   const shown = shownPrevious(target);
-  if (shown !== undefined)
-    return inOverlap.some(({ keyId }) => keyId === shown.keyId) ? shown : undefined;
+  if (shown !== undefined) {
+    const listed = status.superseded.find(({ keyId }) => keyId === shown.keyId);
+    const overlap = listed ?? (status.current && unlistedOverlap(status.current));
+    return overlap !== undefined && isOpen(overlap) ? shown : undefined;
+  }
   const latest = inOverlap.toSorted((a, b) => b.supersededTime - a.supersededTime)[0];
   return latest && previousById(latest.keyId, snapshot);
 }

@@ -25,7 +25,7 @@ import { endedState, keyInList, type ListedKeys, listedKeys } from "./listed-key
 import { lostPairs } from "./needs.ts";
 import { EXPIRING_SOON, readinessOf } from "./readiness.ts";
 import { canRehearse, nextRehearsalMs, unrehearsed } from "./rehearsal.ts";
-import { overlapEnd, renewalTime, safetyLimit } from "./schedule.ts";
+import { overlapEnd, renewalTime, safetyLimit, unlistedOverlap } from "./schedule.ts";
 import {
   type ApiKeyMemory,
   type ApiKeySnapshot,
@@ -314,6 +314,7 @@ export function nextDueMs(
   const byAll = [
     renewal,
     current?.expirationTime,
+    current && overlapEnd(unlistedOverlap(current), spec.rotation, isConverged),
     ...status.superseded.flatMap((key) => [
       overlapEnd(key, spec.rotation, isConverged),
       key.expirationTime,

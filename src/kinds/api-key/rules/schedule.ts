@@ -70,12 +70,23 @@ export function safetyLimit({ issueTime, expirationTime }: Lifetime): Instant {
   return expirationTime - Math.max(SAFETY_SHARE * (expirationTime - issueTime), HOUR);
 }
 
+/** When a key was superseded, and when it expires. */
+export interface Overlap {
+  readonly supersededTime: Instant;
+  readonly expirationTime: Instant;
+}
+
+/** That of a key which a lost or restored status no longer lists: the key in use has replaced it. */
+export function unlistedOverlap({ issueTime }: { readonly issueTime: Instant }): Overlap {
+  return { supersededTime: issueTime, expirationTime: Number.POSITIVE_INFINITY };
+}
+
 /**
  * When the overlap of the superseded key ends. The extension, if there is one, is added while it is not certain that no
  * Pod uses an older version of the Secret.
  */
 export function overlapEnd(
-  superseded: { readonly supersededTime: Instant; readonly expirationTime: Instant },
+  superseded: Overlap,
   { overlap, maxOverlapExtension }: ApiKeySpec["rotation"],
   isConverged: boolean,
 ): Instant {
