@@ -2,8 +2,10 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import type { KindName } from "../../api/kinds.ts";
+import { FINALIZER } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
+import { hasFinalizer } from "../../kube/client/finalizer.ts";
 import type { Instant } from "../../util/time.ts";
 import { isGone } from "../cluster/bound-policies.ts";
 import { whyDeletionWaits } from "../cluster/deletion-waits.ts";
@@ -11,7 +13,7 @@ import { type AnyObject, commandAbout, nameOf, toText } from "../cluster/kinds.t
 import { liveKeysOf, missingAccounts } from "../cluster/live-keys.ts";
 import { lacksSecret } from "../cluster/missing-secrets.ts";
 import { objectsOf, type World } from "../cluster/read.ts";
-import { belongsTo, chainOf } from "../cluster/relations.ts";
+import { belongsTo, chainOf, usersOf } from "../cluster/relations.ts";
 import { both } from "./time.ts";
 
 export interface Remnant {
@@ -56,10 +58,18 @@ export function remnantsOf(world: World, home: string, known: Known): readonly R
 
 /** The object, if it waits although everything is deleted. */
 function waitingObject(object: AnyObject, world: World): readonly Remnant[] {
-  const detail = whyDeletionWaits(object) ?? whyPoliciesWait(object, world);
+  const detail = whyWaits(object, world);
   if (detail === undefined) return [];
   const { namespace } = object.metadata;
   return [{ kind: "Object", namespace, what: nameOf(object), stays: true, detail, waits: true }];
+}
+
+/** An account waits for the objects that use it, and a connection for its accounts. */
+function whyWaits(object: AnyObject, world: World): string | undefined {
+  const own = whyDeletionWaits(object) ?? whyPoliciesWait(object, world);
+  if (own !== undefined || !hasFinalizer(object, FINALIZER)) return own;
+  const user = usersOf(object, world).find((each) => whyWaits(each, world) !== undefined);
+  return user && `its deletion waits for ${nameOf(user)}`;
 }
 
 /** Nothing is unbound while the ServiceAccount is suspended, or only planned. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { ApiKey } from "../../../src/api/api-key.ts";
+import { FINALIZER } from "../../../src/api/meta.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
 import type { Secret } from "../../../src/kube/resource-types.ts";
 import { scrubObject, scrubSecret, scrubText } from "../../../src/kubectl-iam/bundle/scrub.ts";
@@ -404,6 +405,39 @@ test.each([
   const found = remnants(world);
   expect(found.map(({ what }) => what)).toContain("account sa-2, orphaned");
   expect(found.find(({ kind }) => kind === "Account")?.detail).toContain(words);
+});
+
+test("an account and its connection wait for a suspended key", () => {
+  const finalizers = [FINALIZER];
+  const connectionRef = { kind: "ClusterConnection", name: "c" };
+  const waiting = (suspend: boolean) => {
+    const world = {
+      ...{ connections: [], quotaExports: [], policyBindings: [] },
+      clusterConnections: [
+        { kind: "ClusterConnection", metadata: { name: "c", finalizers }, spec: {} },
+      ],
+      serviceAccounts: [
+        {
+          kind: "ServiceAccount",
+          metadata: { name: "sa", namespace: "n", finalizers },
+          spec: { connectionRef },
+        },
+      ],
+      apiKeys: [
+        {
+          kind: "ApiKey",
+          metadata: { name: "k", namespace: "n", finalizers },
+          spec: { serviceAccountRef: { name: "sa" }, suspend },
+        },
+      ],
+    };
+    const found = remnants(world).filter(({ kind }) => kind === "Object");
+    return found.map(({ what, detail }) => `${what}: ${detail}`);
+  };
+  expect(waiting(false)).toEqual([]);
+  expect(waiting(true).join()).toMatch(
+    /iamcconn\/c: its deletion waits for iamsa\/sa.*iamsa\/sa: its deletion waits for iamkey\/k.*iamkey\/k: /,
+  );
 });
 
 describe("of an account with a key, an uninstallation", () => {
