@@ -25,7 +25,7 @@ export const sections = [
   { title: "Quotas", reasons: ofQuotas },
   { title: "Answers of the console", reasons: ofConsoleCalls },
   { title: "Answers of the API server", reasons: ofApiServerCalls },
-  { title: "Warnings among the events", reasons: ofWarnings },
+  { title: "Events to look into", reasons: ofWarnings },
   { title: "Events that require no action", reasons: ofNormalEvents },
   { title: "No action required", reasons: ofNormalStates },
 ] as const satisfies readonly Section[];

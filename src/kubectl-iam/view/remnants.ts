@@ -2,13 +2,11 @@
 import type { ApiKey } from "../../api/api-key.ts";
 import type { ClusterConnection, Connection } from "../../api/connection.ts";
 import type { KindName } from "../../api/kinds.ts";
-import { FINALIZER } from "../../api/meta.ts";
 import type { PolicyBinding } from "../../api/policy-binding.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
-import { hasFinalizer } from "../../kube/client/finalizer.ts";
 import type { Instant } from "../../util/time.ts";
 import { isGone } from "../cluster/bound-policies.ts";
-import { whyDeletionWaits } from "../cluster/deletion-waits.ts";
+import { canWait, whyDeletionWaits } from "../cluster/deletion-waits.ts";
 import { type AnyObject, commandAbout, nameOf, toText } from "../cluster/kinds.ts";
 import { liveKeysOf, missingAccounts } from "../cluster/live-keys.ts";
 import { lacksSecret } from "../cluster/missing-secrets.ts";
@@ -67,7 +65,7 @@ function waitingObject(object: AnyObject, world: World): readonly Remnant[] {
 /** An account waits for the objects that use it, and a connection for its accounts. */
 function whyWaits(object: AnyObject, world: World): string | undefined {
   const own = whyDeletionWaits(object) ?? whyPoliciesWait(object, world);
-  if (own !== undefined || !hasFinalizer(object, FINALIZER)) return own;
+  if (own !== undefined || !canWait(object)) return own;
   const user = usersOf(object, world).find((each) => whyWaits(each, world) !== undefined);
   return user && `its deletion waits for ${nameOf(user)}`;
 }

@@ -118,7 +118,7 @@ function conflictAdvice(
 ): string {
   const again = "Create this ApiKey again with another spec.secret.name";
   if (holder !== undefined)
-    return `It can hold the only copy of a key of ApiKey ${holder}. Delete the Secret only if that ApiKey is Ready with a Secret of another name: then this one is a copy, and the operator writes it again with a new key; otherwise create this ApiKey again with another spec.secret.name.`;
+    return `It can hold the only copy of a key of ApiKey ${holder}. Delete the Secret only if that ApiKey is Ready with a Secret of another name: then this one is a copy, and the operator writes it as soon as it can issue a key; otherwise create this ApiKey again with another spec.secret.name.`;
   if (!adoptable) return `${again}; if nothing uses the Secret, delete it instead.`;
   const consent = `kubectl label secret -n ${namespace} ${name} ${labels.apiKey}=${apiKeyLabel(apiKey)}`;
   const wish = "set spec.secret.onExisting: Adopt";

@@ -229,7 +229,7 @@ export function toBindingView(
     ignored: false,
     retainRefused: retains && !mayRetain,
     problem: parsed.ok
-      ? notGranted(refused, grant)
+      ? notGranted(refused, notDeclared(grant, declared))
       : { reason: "InvalidSpec", message: parsed.message, advice: "" },
     requestedAt: requestToken(metadata, annotations.reconcileRequestedAt),
     handledAt: status?.lastHandledReconcileAt,
@@ -260,7 +260,12 @@ function notGranted(refused: PolicySet, grant: PolicyGrant | undefined): SpecPro
   };
 }
 
-/** Names granted policies with similar IDs. */
+/** The grant without what the spec names. */
+function notDeclared(grant: PolicyGrant | undefined, declared: PolicySet): PolicyGrant | undefined {
+  return grant && { ...grant, policyIds: [...without(grant.policyIds, declared)] };
+}
+
+/** Names granted policies with similar IDs that the spec does not name yet. */
 function meantBy(refused: PolicySet, grant: PolicyGrant | undefined): string {
   const near = refused.flatMap((id) => nearGranted(id, grant) ?? []);
   return near.length === 0 ? "" : ` Did you mean ${listed(near)}?`;

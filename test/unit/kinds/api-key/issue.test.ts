@@ -240,7 +240,7 @@ test.each([
   [
     "holds another ApiKey's key",
     { ...foreign(), holder: "other" },
-    "It can hold the only copy of a key of ApiKey other. Delete the Secret only if that ApiKey is Ready with a Secret of another name: then this one is a copy, and the operator writes it again with a new key; otherwise create this ApiKey again with another spec.secret.name.",
+    "It can hold the only copy of a key of ApiKey other. Delete the Secret only if that ApiKey is Ready with a Secret of another name: then this one is a copy, and the operator writes it as soon as it can issue a key; otherwise create this ApiKey again with another spec.secret.name.",
   ],
   [
     "cannot be adopted",

@@ -59,6 +59,11 @@ test.each([
     "Correct pol-raed in spec.policyIds. Ask the administrator of the connection to add other to policyIds of a grant, or remove other from spec.policyIds.",
   ],
   [
+    ["POL-READ", "pol-read"],
+    "policy POL-READ. A policy",
+    "Ask the administrator of the connection to add POL-READ to policyIds of a grant, or remove POL-READ from spec.policyIds.",
+  ],
+  [
     ["other"],
     "policy other. A policy",
     "Ask the administrator of the connection to add other to policyIds of a grant, or remove other from spec.policyIds.",
