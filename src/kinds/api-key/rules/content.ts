@@ -74,9 +74,8 @@ function withCorrectedReplacement(
   known: SecretContent | undefined,
   at: AgreedTime,
 ): SecretContent | undefined {
-  const stored = parseInstant(known?.replacementTime);
-  const time = correctedTime(stored, at);
-  if (known === undefined || time === undefined || time === stored) return known;
+  const time = correctedTime(parseInstant(known?.replacementTime), at);
+  if (known === undefined || time === undefined) return known;
   return { ...known, replacementTime: toIso8601(time) };
 }
 

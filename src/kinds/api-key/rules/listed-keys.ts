@@ -97,12 +97,12 @@ const INACTIVE: Readonly<Record<SupersededKey["state"], SupersededKey["state"]>>
   Expired: "Expired",
 };
 
-/** Whether a list of live keys proves that a key of this state works. Without states, it may list disabled keys. */
+/** Whether a list of live keys contradicts the end of a key. Without states, it may list disabled keys. */
 function isContradicted(
   { state, answeredCall, stateTime = 0 }: KeyInStatus,
   { showsStates, time }: ListedKeys,
 ): boolean {
-  if (state === "Live" || state === "Inactive") return true;
+  if (state === "Inactive") return true;
   if (state === "Expired" || time < stateTime + LIST_LAG_MS) return false;
   return showsStates || answeredCall === "deleteKey";
 }

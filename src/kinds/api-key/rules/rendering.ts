@@ -40,8 +40,8 @@ export function renderingOf(snapshot: ApiKeySnapshot, now: Instant): Rendering |
   const previous = previousInUse(snapshot, now);
   const wanted = targetSecret(self, spec, account.values, { pair, previous });
   const isInPlace = differences(target.secret, wanted, self).length === 0;
-  const entries = isInPlace ? [] : differingEntries(target.secret, wanted);
-  return { pair, previous, isInPlace, differingEntries: entries, wanted };
+  const names = differingEntries(target.secret, wanted);
+  return { pair, previous, isInPlace, differingEntries: names, wanted };
 }
 
 /** Identifies a Secret as it is to be written. */

@@ -40,7 +40,6 @@ export function withoutReserved(
     isReserved(key) &&
     accounts.some(({ allowedSecretMetadata }) => !isAllowed(key, allowedSecretMetadata));
   const reservedMetadata = Object.keys({ ...labels, ...annotations }).filter(isRefused);
-  if (reservedMetadata.length === 0) return { spec, reservedMetadata };
   const keep = (entries: Entries | undefined) =>
     entries && Object.fromEntries(Object.entries(entries).filter(([key]) => !isRefused(key)));
   const secret = { ...spec.secret, labels: keep(labels), annotations: keep(annotations) };

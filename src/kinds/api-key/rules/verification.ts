@@ -107,7 +107,6 @@ function checkPauseMs(
   timing: Timing,
 ): number | undefined {
   const { status, rejection, lastCheckTime = 0 } = snapshot;
-  const account = accountInUse(snapshot);
   const { current } = status;
   if (current === undefined) return undefined;
   if (rejection?.keyId === current.keyId) {
@@ -115,8 +114,8 @@ function checkPauseMs(
     return isLate ? timing.verifySlowRetryMs : timing.verifyRetryMs;
   }
   if (current.verificationTime === undefined) return timing.verifyRetryMs;
-  if (!isNotLive(snapshot) || account.kind !== "Ready") return undefined;
-  const sinceListMs = lastCheckTime - (account.lastKeyListTime ?? 0);
+  if (!isNotLive(snapshot)) return undefined;
+  const sinceListMs = lastCheckTime - (accountInUse(snapshot).lastKeyListTime ?? 0);
   if (sinceListMs < 0) return 0;
   // The list and the pair contradict each other, and one of them is late: the longer this lasts, the rarer the checks.
   return Math.min(Math.max(sinceListMs, timing.keyCheckMs), timing.longestKeyCheckMs);
