@@ -2,11 +2,17 @@ import { expect, test } from "vitest";
 import { isUsable, ownsAccount } from "../../../src/accounts/ownership.ts";
 import type { Ownership, ServiceAccount } from "../../../src/api/service-account.ts";
 
-function account(ownership: Ownership | undefined, status: string, reason: string) {
+function account(
+  ownership: Ownership | undefined,
+  status: string,
+  reason: string,
+  spec: object = {},
+) {
   const condition = { type: "Ready", status, reason, message: "", lastTransitionTime: "" };
   return {
     metadata: {},
-    status: { ownership, conditions: [condition] },
+    spec,
+    status: { saId: "sa-1", ownership, conditions: [condition] },
   } as unknown as ServiceAccount;
 }
 
@@ -17,6 +23,8 @@ test.each([
   ["usable", true, account("Owned", "False", "RevokingAccess")],
   ["usable", true, account("Owned", "False", "ChangeNotApplied")],
   ["usable", true, account("Owned", "Unknown", "SyncUnconfirmed")],
+  ["usable", true, account("Owned", "True", "Imported", { saId: "sa-1" })],
+  ["not usable", false, account("Owned", "True", "Imported", { saId: "sa-2" })],
   ["not usable", true, account("Owned", "False", "PermissionDenied")],
   ["not usable", true, account("Owned", "False", "ServiceAccountNotActive")],
   ["not usable", false, account("Gone", "False", "Unavailable")],

@@ -1,7 +1,7 @@
 /** What becomes of a failure: what is shown, when it is tried again, and what if it cannot be reported. */
 import { describe, expect, test } from "vitest";
 import type { IamObject } from "../../../src/api/meta.ts";
-import { IamError, type IamErrorCode } from "../../../src/console/errors.ts";
+import { IamError, type IamErrorCode, type TokenVerdict } from "../../../src/console/errors.ts";
 import { KubeError } from "../../../src/kube/errors.ts";
 import { SpecError, StatusWriteFailed, UrgentFailure } from "../../../src/reconciler/errors.ts";
 import { writeStatus } from "../../../src/reconciler/publish.ts";
@@ -24,6 +24,8 @@ const conflict = new KubeError("Conflict", "changed");
 const lost = new KubeError("Timeout", "no answer");
 const invalid = new KubeError("Invalid", "no such field");
 
+const refused = (login: TokenVerdict) =>
+  new IamError("Unauthenticated", "401", { operation: "issueKey", login });
 const iam = (code: IamErrorCode) => new IamError(code, "no", { operation: "listBindings" });
 
 test.each<[string, Error, string?]>([
@@ -31,8 +33,19 @@ test.each<[string, Error, string?]>([
     "a refusal by the console is for a person, with its request id",
     new IamError("PermissionDenied", "403: Policy denied (request r-1)", {
       operation: "createServiceAccount",
+      requestId: "r-1",
     }),
     "Stalled PermissionDenied: A call to the console failed: 403: Policy denied (request r-1). Ask the console's administrator to allow the refused call to the connection's user.",
+  ],
+  [
+    "a refusal of a login that is valid is for the console's administrator",
+    refused("Accepted"),
+    "Reconciling Unauthenticated: A call to the console failed: 401. The console accepts the login. Ask the console's administrator why issueKey is rejected.",
+  ],
+  [
+    "a refusal of a login that may be valid says nothing about credentials",
+    refused("Unknown"),
+    "Reconciling Unauthenticated: A call to the console failed: 401. The call is tried again.",
   ],
   [
     "a console that is down comes back",
@@ -92,6 +105,16 @@ test.each<[string, Error, object]>([
     { kind: "Terminal", resyncMs: 60_000 },
   ],
   ["what the console may know soon", iam("NotFound"), { kind: "Terminal", resyncMs: 300_000 }],
+  [
+    "a refusal waits for a change, even if it names a time",
+    new IamError("PermissionDenied", "no", { operation: "issueKey", retryAt: 7_000 }),
+    { kind: "Terminal" },
+  ],
+  [
+    "a login that is paused is not tried before",
+    new IamError("LoginPaused", "paused", { operation: "login", retryAt: 7_000 }),
+    { kind: "SlowRetry", notBefore: 7_000 },
+  ],
   [
     "a slow retry stays slow",
     new StatusWriteFailed(iam("MfaRequired"), lost),

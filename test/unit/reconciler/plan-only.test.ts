@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { findCondition } from "../../../src/api/conditions.ts";
 import { plannedOutcome } from "../../../src/reconciler/rules/plan-only.ts";
+import { type ObjectReport, statusOf } from "../../../src/reconciler/rules/report.ts";
 import { reconciling } from "../../../src/reconciler/rules/waiting.ts";
 
 const settled = { kind: "Settled" } as const;
@@ -25,4 +27,18 @@ test.each([
 ])("a plan of %i calls is stalled and says so", (calls, said) => {
   const planned = plannedOutcome(undefined, calls);
   expect(planned).toMatchObject({ state: "Stalled", message: expect.stringMatching(said) });
+});
+
+test.each([
+  ["runs", {}, "True"],
+  ["does not run while the operator only plans", { plan: { calls: [] } }, undefined],
+])("the deadline of a blocked cleanup %s", (_, planned, expected) => {
+  const report = {
+    object: { metadata: {} },
+    status: {},
+    readiness: waiting,
+    isCleanupBlocked: true,
+  };
+  const { conditions } = statusOf({ ...report, ...planned } as unknown as ObjectReport, { now: 0 });
+  expect(findCondition(conditions, "CleanupBlocked")?.status).toBe(expected);
 });

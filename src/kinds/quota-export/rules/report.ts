@@ -31,17 +31,14 @@ export function report(
         // The status shows the last whole listing until the next listing.
         status: { ...ownFields(object.status ?? {}), ...listed(listing?.quotas, at) },
         readiness,
-        handledRequest: listing?.quotas !== undefined || isHeldUp(outcome) ? request : undefined,
+        // A wait answers the request too: its message says what to change.
+        handledRequest:
+          listing?.quotas === undefined && leavesRequestOpen(outcome) ? undefined : request,
       },
     ],
     state,
     requeueAfterMs,
   };
-}
-
-/** Whether a request has its answer although nothing was listed: what is to change first. */
-function isHeldUp(outcome: Outcome): boolean {
-  return outcome.kind !== "Settled" && !leavesRequestOpen(outcome);
 }
 
 function readinessOf(

@@ -105,10 +105,8 @@ function openAttempts({ apiKeys, account, object }: AccountSnapshot): readonly A
 
 /** Settled attempts that the status does not explain. */
 function unexplained(snapshot: AccountSnapshot): readonly Attempt[] {
-  const settled = openAttempts(snapshot).filter(({ isSettled }) => isSettled);
-  if (settled.length === 0) return [];
   const known = new Set(recorded(snapshot).map(({ id }) => id));
-  return settled.filter(({ id }) => !known.has(id));
+  return openAttempts(snapshot).filter(({ id, isSettled }) => isSettled && !known.has(id));
 }
 
 /** What the status says of attempts that are still open. */
@@ -138,7 +136,7 @@ function evidenceOn(
   const missing = before?.missingKeyIds ?? keysInUse(attempt, snapshot, now);
   return {
     firstTime,
-    isComplete: before !== undefined && lookTime - firstTime >= LIST_GAP_MS,
+    isComplete: lookTime - firstTime >= LIST_GAP_MS,
     keys: shown === undefined ? before?.keys : new Map([...(before?.keys ?? []), ...shown]),
     missingKeyIds: missing.filter((keyId) => list.keyIds?.includes(keyId) !== true),
   };

@@ -36,10 +36,10 @@ test("shows the first hundred by name and counts them all", () => {
   });
 });
 
-test("orders quotas of one name by namespace", () => {
+test("orders quotas by name, and those of one name by namespace", () => {
   const listed = ["c", "a", "b", "a"].map((namespace) => quota("q", { namespace }));
-  const { quotas } = summarize(listed);
-  expect(quotas.map(({ namespace }) => namespace)).toEqual(["a", "a", "b", "c"]);
+  const { quotas } = summarize([quota("p", { namespace: "d" }), ...listed]);
+  expect(quotas.map(({ namespace }) => namespace)).toEqual(["d", "a", "a", "b", "c"]);
 });
 
 test("any listing gives a status that the schema takes and JSON carries unchanged", () => {

@@ -294,6 +294,12 @@ describe("the report", () => {
       0,
     ],
     [
+      "of a key that a first issue has just issued",
+      { ageMs: 0, ...open() },
+      { status: "Unknown", reason: "KeysNotConfirmed" },
+      0,
+    ],
+    [
       "of a key that a rotation has just issued",
       { ageMs: 0, ...wasManaged, ...open() },
       ok("NoUnmanagedKeys"),

@@ -54,6 +54,8 @@ function toText(given: Given, now = NOW): string {
 
 const users = ["ApiKey ci-bot"];
 const suspended = { spec: { suspend: true } };
+/** The clock was wrong until the console answered with its list. */
+const corrected: Given = { attempt, answers: { ListAccounts: { listing: none, attempt: young } } };
 const retained = { spec: { deletionPolicy: "Retain" } };
 const deletedToo = {
   spec: { deletionPolicy: "Delete" },
@@ -102,6 +104,7 @@ test.each<[string, Given, string]>([
   ["an account of another object is left as it is", claimed, "Released Released"],
   ["an open attempt is looked into first", { attempt }, "ListAccounts"],
   ["but not before its call has timed out", { attempt: young }, "Waiting CreateOutcomeUnknown"],
+  ["nor if the answer with the list corrects the clock", corrected, "Waiting CreateOutcomeUnknown"],
   [
     "its account is recorded even if another object names it",
     leftToOther,
@@ -286,6 +289,7 @@ test.each<[string, Given, boolean]>([
   ["by an account that is not its own", another, true],
   ["not by objects that use the account", { account, users, ...unanswered }, false],
   ["not by a call that may still take effect", { attempt: young }, false],
+  ["nor if the answer with the list corrects the clock", corrected, false],
 ])("a cleanup is blocked %s", (_, given, isBlocked) => {
   const { known } = play({ object: deleted, ...given });
   expect(known.isCleanupBlocked === true).toBe(isBlocked);

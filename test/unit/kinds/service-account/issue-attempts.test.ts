@@ -50,12 +50,16 @@ const inUse = (keyId: string, changes: object = {}) => ({
 
 interface Lists {
   readonly apiKeys: readonly ApiKey[];
+  /** The ApiKeys from the second list on, if they change. */
+  readonly later?: readonly ApiKey[];
   /** `undefined`: the console lists no keys; `Gone`: it no longer has the account. */
   readonly lists: readonly (readonly string[] | undefined | "Gone")[];
   readonly descriptions?: Readonly<Record<string, string>>;
   readonly gapMs?: number;
   readonly changes?: Partial<AccountSnapshot>;
   readonly status?: object;
+  /** Known before the lists. */
+  readonly state?: AccountSnapshot["state"];
 }
 
 function answerFor(list: Lists["lists"][number], descriptions: Readonly<Record<string, string>>) {
@@ -69,7 +73,7 @@ function answerFor(list: Lists["lists"][number], descriptions: Readonly<Record<s
 
 /** What is known after these lists, each read in a run. */
 function afterLists({ apiKeys, lists, descriptions = {}, gapMs = 5 * SECOND, ...given }: Lists) {
-  let state: AccountSnapshot["state"] = {};
+  let state = given.state ?? {};
   let found = explainAttempts(snapshotOf(), NOW);
   for (const [index, list] of lists.entries()) {
     const now = NOW + index * gapMs;
@@ -80,7 +84,7 @@ function afterLists({ apiKeys, lists, descriptions = {}, gapMs = 5 * SECOND, ...
       account: detail === undefined ? account : fromConsole(detail, account),
       answer,
       lookTime: now,
-      apiKeys,
+      apiKeys: index === 0 ? apiKeys : (given.later ?? apiKeys),
       state,
       ...given.changes,
     });
@@ -100,6 +104,9 @@ const explained = (given: Lists) =>
 const twice = (list: readonly string[] | undefined | "Gone") => [list, list];
 const ci = [trying("ci")];
 const marked = { sak_1: mark("ci"), sak_2: mark("other") };
+const beforeClockWasSetBack = new Map([
+  [idOf("ci"), { firstTime: NOW + DAY, isComplete: false, keys: new Map(), missingKeyIds: [] }],
+]);
 const both = [trying("ci"), trying("other", { startTime: toIso8601(NOW - SECOND) })];
 const underWay = trying("other", { settled: undefined });
 const large = { ...apiKey("other", {}), lacksStatus: true } as ApiKey;
@@ -114,9 +121,29 @@ describe("an attempt has issued", () => {
       { ci: ["sak_1", "sak_2"] },
     ],
     [
+      "no key that only a third list shows",
+      { apiKeys: ci, lists: [...twice(["sak_1"]), ["sak_1", "sak_2"]] },
+      { ci: ["sak_1"] },
+    ],
+    [
+      "a key of two lists since the clock was set back",
+      { apiKeys: ci, lists: twice(["sak_1"]), state: { evidence: beforeClockWasSetBack } },
+      { ci: ["sak_1"] },
+    ],
+    [
       "no key that an ApiKey names",
       { apiKeys: [...ci, apiKey("b", inUse("sak_1"))], lists: twice(["sak_1"]) },
       { ci: [] },
+    ],
+    [
+      "no key of an ApiKey that was deleted between the lists",
+      { apiKeys: [...ci, apiKey("b", inUse("sak_1"))], later: ci, lists: [["sak_1"], []] },
+      { ci: [] },
+    ],
+    [
+      "a new key, even if the lists lack a key in use",
+      { apiKeys: [trying("ci", {}, inUse("sak_used"))], lists: twice(["sak_1"]) },
+      { ci: ["sak_1"] },
     ],
     [
       "no key whose description names another attempt",
@@ -160,7 +187,9 @@ describe("an attempt has issued", () => {
   test("an unknown key, if the lists lack that of another ApiKey, unless that is being deleted", () => {
     const other = apiKey("b", inUse("sak_b"));
     const lists = twice([]);
-    expect(explained({ apiKeys: [...ci, other], lists })).toEqual({ [idOf("ci")]: "sak_b" });
+    const replacing = trying("ci", { reason: "KeyRefused" });
+    for (const attempt of [...ci, replacing])
+      expect(explained({ apiKeys: [attempt, other], lists })).toEqual({ [idOf("ci")]: "sak_b" });
     expect(explained({ apiKeys: [...ci, other], lists: [["sak_b"], []] })).toEqual({
       [idOf("ci")]: [],
     });
@@ -182,6 +211,14 @@ describe("an attempt is not explained", () => {
     [
       "by the list of another account",
       { apiKeys: [trying("ci", { saId: "sa-2" })], lists: twice([]) },
+    ],
+    [
+      "by the list of an account that is not the object's",
+      {
+        apiKeys: ci,
+        lists: twice([]),
+        changes: { answer: { detail: { saId: "sa-1", name: "other", keyIds: [] } } },
+      },
     ],
     [
       "by the list of another ServiceAccount",
@@ -211,6 +248,10 @@ describe("an attempt is not explained", () => {
     [
       "the key is described",
       { apiKeys: [...ci, underWay], lists: twice(["sak_1"]), descriptions: marked },
+    ],
+    [
+      "the key is described, though those of another ApiKey are not known",
+      { apiKeys: [...ci, large], lists: twice(["sak_1"]), descriptions: marked },
     ],
     [
       "the key was there before the other call",
@@ -249,6 +290,13 @@ describe("several attempts of one account", () => {
       [idOf("ci")]: ["sak_1"],
       [idOf("other")]: ["sak_2", "sak_3"],
     });
+  });
+
+  test("that started at the same time have the same keys in every order", () => {
+    const same = [trying("ci"), trying("other")];
+    const lists = twice(["sak_1", "sak_2"]);
+    const found = explained({ apiKeys: same, lists });
+    expect(explained({ apiKeys: same.toReversed(), lists })).toEqual(found);
   });
 
   test("have their own keys, if the console shows descriptions", () => {

@@ -98,6 +98,8 @@ test("a look is remembered, and repeated sooner where the account is not in orde
     finding: undefined,
   });
   expect(healthy.requeueAfterMs).toBe(285_000);
+  const revoking = reportOf({ seen, spec: { access: "Revoked" } }, settled);
+  expect(revoking.requeueAfterMs).toBe(285_000);
   const ailing = reconciling("TpnUnknown", "no tpn");
   expect(reportOf({ seen }, ailing).requeueAfterMs).toBe(57_000);
 });
@@ -182,10 +184,12 @@ const unnamed = new Map([["sak_1", { noticedTime: NOW - MINUTE, marker: undefine
 
 test("a run reports what became of the object, unmanaged keys and orphaned accounts", () => {
   const markedAccounts = [{ saId: "sa-2", description: "" }];
-  const seen = { account, markedAccounts, state: { unnamed }, became: "Imported" } as const;
-  const { events = [] } = reportOf({ seen }, settled);
+  const listing = { ok: false, code: "MalformedResponse" } as const;
+  const found = { account, markedAccounts, listing, became: "Imported" } as const;
+  const { events = [] } = reportOf({ seen: { ...found, state: { unnamed } } }, settled);
   const reasons = events.map(({ event }) => event.reason);
   expect(reasons).toEqual(["Imported", "UnmanagedKey", "OrphanedAccount"]);
+  expect(events[0]?.event.note).toBe(`Imported service account sa-1 (${account.tpn}).`);
 });
 
 const audited = {
@@ -287,6 +291,23 @@ test("a deletion says what it waits for even while it is suspended", () => {
 
 const down = { state: "Reconciling", reason: "Unavailable", message: "down" } as const;
 const failed = { kind: "Failed", error: new Error("down"), readiness: down } as const;
+
+test.each([
+  ["ServiceAccountGone", "ServiceAccountGone"],
+  ["TooManyServiceAccounts", "Unavailable"],
+])("an object Stalled with %s is %s after a failed run", (before, after) => {
+  const stalled = { type: "Stalled", status: "True", reason: before, message: "." } as const;
+  const conditions = [{ ...stalled, lastTransitionTime: now }];
+  const object = serviceAccount({ status: { saId: "sa-1", conditions } });
+  const [reported] = reportOf({ seen: { object, account } }, failed).objects;
+  expect(reported?.readiness.reason).toBe(after);
+});
+
+test("an organization that the status lacks stays absent", () => {
+  const seen = { account: { ...account, orgId: "" } };
+  const reported = reportOf({ seen }, settled).objects[0]?.status as ServiceAccountStatus;
+  expect(reported.orgId).toBeUndefined();
+});
 
 test.each<[string, AccountSnapshot["object"], Outcome, boolean | undefined]>([
   ["of no object that is not being deleted", serviceAccount(), waits, undefined],

@@ -308,6 +308,22 @@ test.each<Case>([
   ],
 ])("%s", (_, given, step) => expect(toText(given)).toBe(step));
 
+test("an import is not recorded before the object has its finalizer", () => {
+  const { step, known } = play({ ...imported, ...answer({}), object: withoutFinalizer });
+  expect([step.kind, known.account]).toEqual(["AddFinalizer", undefined]);
+});
+
+test.each<[string, Given, number | undefined]>([
+  [
+    "a creation with an unknown outcome is followed up by lists",
+    { attempt, ...listing(ours) },
+    NOW,
+  ],
+  ["an import is not", { ...imported, ...answer({}) }, undefined],
+])("%s", (_, given, time) => {
+  expect(play(given).known.recoveryTime).toBe(time);
+});
+
 const timeout = (text: string) => {
   const spec = connectionSpec({ limits: { timeout: text } });
   return { connection: { ok: true, access: { ...access, spec } } } as const;

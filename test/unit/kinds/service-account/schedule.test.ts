@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { AccountLists } from "../../../../src/kinds/service-account/account-lists.ts";
 import {
+  isListDue,
   nextListTime,
   nextReadTime,
   readTimeAfter,
@@ -152,4 +153,10 @@ test.each<[string, Partial<AccountSnapshot>, number | undefined]>([
   ["no longer after a day", { recoveryTime: NOW - DAY }, undefined],
 ])("all accounts are listed %s", (_, seen, time) => {
   expect(nextListTime(snapshotOf({ state: { listTime: NOW }, ...seen }), NOW)).toBe(time);
+});
+
+test("all accounts are listed once in a run", () => {
+  const due = { recoveryTime: NOW - MINUTE };
+  expect(isListDue(snapshotOf(due), NOW)).toBe(true);
+  expect(isListDue(snapshotOf({ ...due, listTime: NOW }), NOW)).toBe(false);
 });
