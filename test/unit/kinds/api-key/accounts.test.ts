@@ -23,6 +23,7 @@ import {
   current,
   delivered,
   firstOf,
+  foreign,
   having,
   holding,
   keySpec,
@@ -101,6 +102,12 @@ describe("a change of account", () => {
     expect(known.current).toMatchObject({ serviceAccount: "renamed", saId: "sa-2" });
   });
 
+  test("is none for a key that names no account", () => {
+    const unknown = { serviceAccount: undefined, saId: undefined };
+    const world = moving({ status: { current: current(1, unknown) } });
+    expect(step(world, { RenderSecret: same })).toEqual({ kind: "Settled" });
+  });
+
   test("changes nothing while the new account is not ready", () => {
     const world = moving({ account: waiting });
     expect(isMoving(world)).toBe(true);
@@ -121,6 +128,7 @@ describe("a change of account", () => {
     const tomorrow = [{ schedule: "0 3 * * *", duration: "1h" }];
     const soon = moving({ spec: keySpec({ ...moved, rotation: { windows: tomorrow } }) });
     expect(step(soon)).toMatchObject({
+      afterMs: 3 * HOUR,
       message: expect.stringMatching(/when the next rotation window opens, at \S+T03:00:00Z, or /),
     });
     const rest = { kind: "Settled" } as const;
@@ -162,6 +170,7 @@ describe("a pending pair", () => {
   test("of the account in use is delivered although the spec names another account", () => {
     const world = moving({ pending: staged(pair(2)), verdicts });
     expect(step(world).kind).toBe("SwitchSecret");
+    expect(step({ ...world, account: waiting }).kind).toBe("SwitchSecret");
   });
 
   test("of an account that the spec no longer names is left, and its key listed", () => {
@@ -175,6 +184,8 @@ describe("a pending pair", () => {
       unwanted: { keyId: "sak_2", saId: "sa-2" },
     });
     expect(step({ ...back, account: waiting }, { NoteStaged: same })).toEqual(waiting);
+    const conflict = { ...back, target: foreign() };
+    expect(step(conflict, { NoteStaged: same }).kind).toBe("CloseAttempt");
   });
 });
 
@@ -326,6 +337,11 @@ describe("an open attempt of an account that the spec no longer names", () => {
     const otherAccounts = new Map([["sa-2", other]]);
     expect(step(open({ otherAccounts }), {}, timing.recoverySettleMs)).toMatchObject({
       kind: "SettleAttempt",
+    });
+    const status = { current: current(1), attempt: { ...attempt, settled: true as const } };
+    expect(step(open({ otherAccounts, status }), {}, 10 * MINUTE)).toMatchObject({
+      kind: "Waiting",
+      reason: "Recovering",
     });
   });
 

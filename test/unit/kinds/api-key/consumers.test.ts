@@ -127,6 +127,12 @@ describe("what the status says about consumers", () => {
     ],
     ["none is behind", looked("count", counted(0)), { pods: 3, stale: 0 }, "True AllCurrent"],
     ["two are behind", looked("count", counted(2)), { pods: 3, stale: 2 }, "False ConsumersStale"],
+    [
+      "no Secret yet",
+      snapshot({ consumers: { mode: "count", known: undefined } }),
+      undefined,
+      undefined,
+    ],
     ["no count yet", looked("count", undefined), undefined, "Unknown Counting"],
     ["of another content", looked("count", otherHash), undefined, "Unknown Counting"],
     ["a start", looked("count", undefined, before), before.consumers, "Unknown Counting"],

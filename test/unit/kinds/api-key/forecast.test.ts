@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { issuanceAllowed } from "../../../../src/kinds/api-key/rules/forecast.ts";
+import { rehearsed } from "../../../../src/kinds/api-key/rules/rehearsal.ts";
 import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import type { CurrentKey } from "../../../../src/kinds/api-key/rules/status.ts";
 import type { SecretView } from "../../../../src/kinds/api-key/secret/view.ts";
@@ -44,6 +45,7 @@ const saying = (reason: string) => {
 };
 const stop = { reason: "SecretRejected", message: "It is so." };
 const refused = { from: 0, generation: 1, stop };
+const denied = { refusal: new KubeError("Invalid", "field is immutable") };
 const unknown = { from: 0, generation: undefined, stop: undefined };
 const limited = (freeAt: number) => ({
   account: { ...account, namespaceIssues: { most: 1, count: 1, freeAt } },
@@ -226,6 +228,15 @@ const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
     delivered({ target: unread, ...saying("SecretImmutable") }),
     rest,
     "as before",
+  ],
+  [
+    "a rehearsal that has read an immutable Secret",
+    delivered({
+      target: unread,
+      rehearsal: rehearsed(delivered({ target: immutable }), denied, 0),
+    }),
+    rest,
+    "False SecretImmutable",
   ],
   [
     "an unread Secret that was not immutable",

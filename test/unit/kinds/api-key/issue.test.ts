@@ -87,7 +87,10 @@ test.each(
       }),
       "it was refused just now": delivered(rejectedFor(MINUTE)),
     },
-    NoKeyYet: { "a new object": snapshot() },
+    NoKeyYet: {
+      "a new object": snapshot(),
+      "a Secret without a pair and a status without a key": snapshot(torn),
+    },
     RotationRequested: { "a request": delivered(requested) },
     RotationInterrupted: { "an old request": delivered({ status: { rotationPending: true } }) },
     RotationDue: { "it is time": delivered({ status: daysLeft(29) }) },

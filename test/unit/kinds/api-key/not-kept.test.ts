@@ -1,12 +1,14 @@
 /** A Secret that the API server stores otherwise than it is written. */
 import { describe, expect, test } from "vitest";
 import { contentId } from "../../../../src/kinds/api-key/rules/rendering.ts";
+import { withReported } from "../../../../src/kinds/api-key/rules/reported-refusal.ts";
 import type { ApiKeySnapshot } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import { differences } from "../../../../src/kinds/api-key/secret/differences.ts";
 import { isSamePair } from "../../../../src/kinds/api-key/secret/pair.ts";
 import { targetSecret } from "../../../../src/kinds/api-key/secret/render.ts";
 import { pairIn, viewSecret } from "../../../../src/kinds/api-key/secret/view.ts";
 import {
+  at,
   delivered,
   firstOf,
   having,
@@ -58,6 +60,27 @@ test.each<[string, object, ApiKeySnapshot]>([
   ["written on request", writes, overridden({ object: requested() })],
 ])("a Secret that is changed on the way is %s", (_, expected, given) => {
   expect(firstOf(having({ VerifyPair: same }, given))).toMatchObject(expected);
+});
+
+const saying = (reason: string, given = object()) =>
+  ({
+    ...given,
+    status: { conditions: [{ type: "Ready", reason, observedGeneration: 1 }] },
+  }) as never;
+
+test.each<[string, object, ApiKeySnapshot["object"]]>([
+  ["not written again", waits, saying("SecretNotKept")],
+  ["written on request", writes, saying("SecretNotKept", requested())],
+  ["written if the report is about something else", writes, saying("KeyDelivered")],
+])("by the report of an earlier process, a Secret that differs is %s", (_, expected, given) => {
+  const world = withReported(overridden({ notKept: undefined, object: given }), at());
+  expect(firstOf(having({ VerifyPair: same }, world))).toMatchObject(expected);
+});
+
+test("an answer to an earlier write is not reported after a change of the spec", () => {
+  const answers = { RenderSecret: same, Rehearse: same };
+  const given = overridden({ notKept: { ...notKept, sent: "x" } });
+  expect(firstOf(having(answers, given))).toEqual({ kind: "Settled" });
 });
 
 test("a request is for one write", () => {

@@ -9,6 +9,7 @@ import { KubeError } from "../../../../src/kube/errors.ts";
 import type { Outcome } from "../../../../src/reconciler/rules/outcome.ts";
 import { Redacted } from "../../../../src/util/redacted.ts";
 import { DAY, HOUR } from "../../../../src/util/time.ts";
+import { blockedSince } from "../blocked-cleanup.ts";
 import {
   account,
   at,
@@ -72,6 +73,12 @@ const afterOverlap = {
   ...withFormer,
   object: { ...withFormer.object, status: { content: { hash } } },
 };
+const noting = keySpec({ secret: { data: { ...keySpec().secret.data, note: "${tpn}" } } });
+const deletedLacking = delivered({
+  ...gone,
+  spec: noting,
+  object: object({ content: { hash: contentHash(noting.secret.data, values, pair(1)) } }),
+});
 const PENDING = "Reconciling Pending: The key is not in its Secret yet.";
 const HELD = "Key sak_1 is in Secret ci and valid until 2026-04-09T00:00:00Z.";
 const AGED = "Key sak_1 is in Secret ci and valid until 2026-01-15T00:00:00Z.";
@@ -123,6 +130,12 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
     delivered({ ...gone, status: { rotationPending: true } }),
     down,
     `Ready Unavailable: ${HELD} The console is down.`,
+  ],
+  [
+    "a requested rotation that nothing holds up",
+    delivered(asked),
+    rest,
+    `Ready KeyDelivered: ${HELD}`,
   ],
   [
     "a requested rotation of a suspended ApiKey",
@@ -184,6 +197,12 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
     "Reconciling Unavailable: Workloads find no valid key pair. Key sak_1 expired at 2026-01-10T00:00:00Z. The console is down.",
   ],
   ["a deleted key whose Secret is gone", delivered({ ...gone, ...absent }), down, DOWN],
+  [
+    "a deleted key whose Secret lacks an entry",
+    deletedLacking,
+    down,
+    `Ready Unavailable: ${HELD} The console is down.`,
+  ],
   ["a key near its end", aged, rest, `Ready ExpiringSoon: ${AGED} It has not been renewed.`],
   ["a key near its end, renewed later", agedLater, rest, `Ready KeyDelivered: ${AGED}`],
   [
@@ -271,30 +290,44 @@ describe("the status", () => {
   test("keys that have expired leave the lists a day later", () => {
     const key = (ago: number) => superseded(1, { keyId: `k${ago}`, expirationTime: NOW - ago });
     const orphans = orphaned(orphan("old", NOW - DAY), orphan("o0", NOW), orphan("o1", NOW + 1));
-    const lists = { superseded: [key(-HOUR), key(0), key(DAY)], ...orphans };
+    const deleted = superseded(1, { keyId: "deleted", expirationTime: NOW, state: "Deleted" });
+    const lists = { superseded: [key(-HOUR), key(0), key(DAY), deleted], ...orphans };
     const status = reportedStatus(delivered({ status: lists }), rest, at());
     const states = status.superseded?.map(({ keyId, state }) => [keyId, state]);
     expect(states).toEqual([
       [`k${-HOUR}`, "Live"],
       ["k0", "Expired"],
+      ["deleted", "Deleted"],
     ]);
     expect(status.orphaned?.map(({ keyId }) => keyId)).toEqual(["o0", "o1"]);
     expect(status.orphanCount).toBe(1);
   });
 
   test.each([
-    [["late"], ["late"], 1],
-    [[], undefined, 0],
-    [undefined, undefined, 0],
+    [DAY, ["late"], ["late"], 1],
+    [DAY, [], undefined, 0],
+    [DAY, undefined, undefined, 0],
+    [-1, [], ["late"], 1],
   ])(
-    "a late key that expired is listed while the console lists it: %j",
-    (liveKeyIds, ids, count) => {
-      const status = orphaned(orphan("late", NOW - DAY, true));
+    "a late key that expired %i ms ago is listed while the console lists it: %j",
+    (ago, liveKeyIds, ids, count) => {
+      const status = orphaned(orphan("late", NOW - ago, true));
       const world = delivered({ account: { ...account, liveKeyIds }, status });
       const { orphaned: listed, orphanCount } = reportedStatus(world, rest, at());
       expect([listed?.map(({ keyId }) => keyId), orphanCount]).toEqual([ids, count]);
     },
   );
+
+  test.each([
+    ["as before", undefined, "sak_2"],
+    ["as this process holds it", { attemptId: "a1", pair: pair(3) }, "sak_3"],
+  ])("a pending pair is reported %s while the Secrets cannot be read", (_, held, keyId) => {
+    const unread = { kind: "Unread", keyId: "sak_1", previousKeyId: undefined } as const;
+    const pending = { keyId: "sak_2", expirationTime: "2026-04-10T00:00:00Z" };
+    const secrets = { target: unread, pending: unread };
+    const world = delivered({ ...secrets, held, object: object({ pending }) });
+    expect(reportedStatus(world, down, at()).pending).toMatchObject({ keyId });
+  });
 
   test("conditions keep their transition time until they turn", () => {
     const first = reportedStatus(delivered(), rest, at());
@@ -384,6 +417,13 @@ describe("the next run", () => {
     ["where there is no room for late keys", late, rest, {}, 0.9 * timing.secretCheckMs],
     ["where an invalid Secret may go away", delivered(), failed(invalid), {}, timing.secretCheckMs],
     ["where a key cannot be ended", delivered(), failed(denied), refusal, timing.secretCheckMs],
+    [
+      "where a deletion is past its deadline",
+      snapshot({ ...gone, object: blockedSince(object(), NOW - timing.deletionPatienceMs) }),
+      blocked,
+      {},
+      0.9 * timing.secretCheckMs,
+    ],
     ["where a deletion is refused", snapshot(gone), failed(denied), {}, 30_000],
     ["not before a change where only that helps", delivered(), failed(denied), {}, undefined],
   ] as const)("%s", (_, world, outcome, learned, ms) => {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { withReported } from "../../../../src/kinds/api-key/rules/reported-refusal.ts";
 import { shownEnd } from "../../../../src/kinds/api-key/rules/verification.ts";
-import { MINUTE, toIso8601 } from "../../../../src/util/time.ts";
+import { HOUR, MINUTE, toIso8601 } from "../../../../src/util/time.ts";
 import { at, delivered, NOW, object } from "./builders.ts";
 
 function verified(reason: string) {
@@ -16,6 +16,12 @@ function verified(reason: string) {
 test("a rejection counts from the report", () => {
   const { rejection } = withReported(delivered({ object: verified("KeyRefused") }), at());
   expect(rejection).toEqual({ keyId: "sak_1", since: at().monotonic - MINUTE });
+});
+
+test("a rejection that is reported in the future counts from now", () => {
+  const past = at(-HOUR);
+  const { rejection } = withReported(delivered({ object: verified("KeyRefused") }), past);
+  expect(rejection).toEqual({ keyId: "sak_1", since: past.monotonic });
 });
 
 test("a key that the console accepted is not rejected", () => {

@@ -38,6 +38,7 @@ import {
   play,
   playDeletion,
   prechecked,
+  reportedStatus,
   rowsOf,
   same,
   snapshot,
@@ -95,6 +96,28 @@ const unverified = (revision: number) => ({
   current: current(revision, { verificationTime: undefined }),
 });
 
+const forecast = { type: "IssuanceAllowed", status: "False", message: "It is so." } as const;
+const conditions = [{ ...forecast, reason: "SecretRejected", lastTransitionTime: "" }];
+const refusing = object({ conditions });
+
+/** The Secret is as the operator wrote it in an overlap. */
+const overlapping = keySpec({
+  secret: { data: { new: "${keyId}:${secret}", old: "${previousKeyId}:${previousSecret}" } },
+});
+const settled = delivered({
+  spec: overlapping,
+  secretsAreWatched: true,
+  target: holding(pair(1), overlapping, pair(0)),
+  status: { superseded: [superseded(0)] },
+});
+const { content } = reportedStatus(settled, { kind: "Settled" }, at());
+const unread = (changes: Partial<ApiKeySnapshot> = {}): ApiKeySnapshot => ({
+  ...settled,
+  object: object({ content }),
+  target: { kind: "Unread", keyId: "sak_1", previousKeyId: "sak_0" },
+  ...changes,
+});
+
 test.each(
   rowsOf<World>({
     StagePair: {
@@ -116,9 +139,14 @@ test.each(
       "a refusal of another spec": delivered(
         rehearsedAgo(0, { stop: refusedWrite, generation: 7 }),
       ),
+      "a refusal that an earlier process has reported": delivered({ object: refusing }),
     },
     ReadTarget: {
       "a Secret that the watch does not list": snapshot({ target: { kind: "Unlisted" } }),
+      "an unread Secret after a change of the template": unread({ spec: otherTemplate }),
+      "an unread Secret, and a key that the status forgot": unread({
+        keysBeforeRestore: [lost(1)],
+      }),
     },
     RecordIntent: { "all is checked": having({ Precheck: prechecked }, snapshot()) },
     IssueKey: {
@@ -200,6 +228,10 @@ test.each(
         ...since(985_000),
         account: { ...account, callTimeoutMs: 60_000 },
       }),
+      "an open attempt of a console with shorter time-outs": trying({
+        ...since(985_001),
+        account: { ...account, callTimeoutMs: 5_000 },
+      }),
       "a staged pair that is refused": snapshot({ pending: one, ...judged(1, "Rejected") }),
       "a staged pair and a foreign target": snapshot({
         pending: one,
@@ -210,6 +242,8 @@ test.each(
     },
     Settled: {
       "a key in use": delivered(),
+      "an unread Secret": unread(),
+      "an unread Secret while the account is not ready": unread({ account: waiting }),
       "a rehearsal of today": delivered(rehearsedAgo(DAY - 1)),
       "a refusal of this hour": delivered(rehearsedAgo(HOUR - 1, { stop: refusedWrite })),
       "a rehearsal of this run": having({ Rehearse: same }, delivered(rehearsedAgo(DAY))),
@@ -279,6 +313,11 @@ describe("an attempt is closed as the run of its account explains it", () => {
     expect(firstOf(world)).toMatchObject({ because: expect.stringMatching(because) });
   });
 
+  test("a lost key expires no earlier than the attempt's key, though the clock was set back", () => {
+    const [closing] = play(explained(["sak_3"]), at(-HOUR));
+    expect(closing).toMatchObject({ orphans: [{ expirationTime: NOW + 90 * DAY }] });
+  });
+
   test("an attempt is settled once, and waits for its account", () => {
     const settled = { status: { attempt: { ...openAttempt(1), settled: true as const } } };
     expect(firstOf(trying({ recovery, ...settled }))).toMatchObject({ reason: "Recovering" });
@@ -336,6 +375,7 @@ describe("an old key", () => {
     ["the Secret holds it", rotated({ target: holding(pair(1)), status: { recentIssues } })],
     ["the Secret is gone", rotated({ target: absent, status: { recentIssues } })],
     ["the connection names no calls for it", rotated({ account })],
+    ["the status lists it as expired", rotated({}, { state: "Expired" })],
     ["it is deleted", rotated({}, { state: "Deleted" })],
     ["the answer to its deletion is believed", rotated({}, unknownAfter("deleteKey"))],
     ["it is disabled and deleteKey was answered", rotated({}, disabledAfterDelete)],
