@@ -64,7 +64,7 @@ export const ofConnections = {
       "The console cannot be reached, or responds with a server error, or a proxy or gateway answers with web pages in its place. The message names the start of the outage and the number of waiting objects. The operator calls the console about every 12 seconds until it answers.",
     check:
       "`curl -v BASEURL` from a Pod in the operator's namespace; the NetworkPolicy; `spec.caBundle` and `caBundleFrom`. `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED` means that the console requires a `clientCertificate`.",
-    fix: "Correct `spec.baseURL` of the connection, its CA if a certificate is not trusted, or the network path to the console. A connection that was ready before stays in use meanwhile, unless its spec was changed.",
+    fix: "If the console is down, wait until it is back. Otherwise, correct `spec.baseURL` of the connection, its CA if a certificate is not trusted, or the network path to the console. A connection that was ready before stays in use meanwhile, unless its spec was changed.",
   },
   InUse: {
     meaning: "The object is being deleted, and other objects still need it.",

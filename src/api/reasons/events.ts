@@ -94,7 +94,10 @@ export const ofNormalEvents = {
   },
   KeyDisabled: { meaning: "A superseded or deleted key is disabled in the console." },
   KeyDeleted: { meaning: "A superseded or deleted key is deleted in the console." },
-  SecretUpdated: { meaning: "The Secret was restored to its declared content, with the same key." },
+  SecretUpdated: {
+    meaning:
+      "The Secret was written as `spec.secret` declares it, with the same key: after an edit, a change of the spec, or the end of an overlap.",
+  },
   StatusRebuilt: {
     meaning:
       "The status did not name the key in the Secret, for example after a restore. The operator read the key back.",

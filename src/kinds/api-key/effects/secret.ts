@@ -142,7 +142,7 @@ export const renderSecret = keyEffect<SecretContents>({
     const after = withTarget(snapshot, contents, written);
     const { notKept } = after.answer;
     const { name } = written.metadata;
-    const done = `Secret ${name} was restored to its declared content${hasTornPrevious(snapshot) ? ", without the pair of the superseded key: an edit has broken it, and no other copy exists" : ""}.`;
+    const done = `Secret ${name} was written as spec.secret declares it, with the same key${hasTornPrevious(snapshot) ? ", without the pair of the superseded key: an edit has broken it, and no other copy exists" : ""}.`;
     const event =
       notKept === undefined
         ? about(snapshot, "SecretUpdated", "Render", done)

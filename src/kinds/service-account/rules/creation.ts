@@ -117,7 +117,7 @@ function accountExists(
     : " Importing requires importServiceAccounts: true in this namespace's grant, which the connection's administrator sets.";
   return stalled(
     "AccountExists",
-    `The console already has an account named ${name} (${nameAll(accounts.map(({ saId }) => saId))}).${named}${advice} this ServiceAccount and create it again: with spec.saId to import the account that exists, or with a different spec.name.${permission}`,
+    `The console already has an account named ${name} (${nameAll(accounts.map(({ saId }) => saId))}).${named}${advice} this ServiceAccount and create it again: with spec.saId to import the account that exists, unless another ServiceAccount owns it, or with a different spec.name.${permission}`,
     RECHECK_MS,
   );
 }
