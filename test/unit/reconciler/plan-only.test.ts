@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findCondition } from "../../../src/api/conditions.ts";
 import { plannedOutcome } from "../../../src/reconciler/rules/plan-only.ts";
-import { type ObjectReport, statusOf } from "../../../src/reconciler/rules/report.ts";
+import { type ObjectReport, reported, statusOf } from "../../../src/reconciler/rules/report.ts";
 import { reconciling } from "../../../src/reconciler/rules/waiting.ts";
 
 const settled = { kind: "Settled" } as const;
@@ -41,4 +41,14 @@ test.each([
   };
   const { conditions } = statusOf({ ...report, ...planned } as unknown as ObjectReport, { now: 0 });
   expect(findCondition(conditions, "CleanupBlocked")?.status).toBe(expected);
+});
+
+test("a planned status keeps what another field manager has written", () => {
+  const object = { metadata: {}, status: { saId: "sa-1", bindings: { policyCount: 1 } } };
+  const status = { saId: "sa-2", bindings: { policyCount: 0 } };
+  const report = { object, status, readiness: waiting, write: { foreignFields: ["bindings"] } };
+  expect(reported(report as unknown as ObjectReport, { now: 0 }).status).toMatchObject({
+    saId: "sa-2",
+    bindings: { policyCount: 1 },
+  });
 });
