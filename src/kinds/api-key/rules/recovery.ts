@@ -2,7 +2,6 @@
 
 import type { ClockReading } from "../../../reconciler/clock-reading.ts";
 import type { Waiting } from "../../../reconciler/rules/outcome.ts";
-import type { Instant } from "../../../util/time.ts";
 import type { IssuedPair } from "../secret/pair.ts";
 import { attemptOf, pairIn } from "../secret/view.ts";
 import type { Timing } from "../timing.ts";
@@ -130,9 +129,7 @@ function closeAsExplained(
   { status, spec }: ApiKeySnapshot,
   at: ClockReading,
 ): Closing {
-  const latest = Math.max(attempt.startTime, at.now);
-  const lost = (keyId: string | undefined) =>
-    lostKey(keyId, attempt, latest, at, spec.expiresInDays);
+  const lost = (keyId: string | undefined) => lostKey(keyId, attempt, at, spec.expiresInDays);
   if (keyIds === undefined)
     return {
       orphans: [lost(undefined)],
@@ -162,22 +159,21 @@ export function closeAsLost(
   at: ClockReading,
 ): Closing {
   return {
-    orphans: [lostKey(undefined, attempt, at.now, at, spec.expiresInDays)],
+    orphans: [lostKey(undefined, attempt, at, spec.expiresInDays)],
     refund: false,
     because:
       "the console's list did not show in time whether a key was issued, so a key is assumed to be lost",
   };
 }
 
-/** A lost key of the attempt, issued no later than `latest`. */
+/** A lost key of the attempt, issued no later than now; a clock may have been set back since. */
 function lostKey(
   keyId: string | undefined,
-  { id, expiresInDays, serviceAccount, saId }: IssueAttempt,
-  latest: Instant,
+  { id, startTime, expiresInDays, serviceAccount, saId }: IssueAttempt,
   { now }: ClockReading,
   defaultDays: number,
 ): OrphanedKey {
-  const expirationTime = expiryOf(latest, expiresInDays ?? defaultDays);
+  const expirationTime = expiryOf(Math.max(startTime, now), expiresInDays ?? defaultDays);
   const found = { keyId, attemptId: id, observedTime: now, expirationTime, late: undefined };
   return { ...found, serviceAccount, saId };
 }
