@@ -172,7 +172,7 @@ function notReady(title: string, reason: string | undefined): Refused {
     return refused(
       reconciling(
         CONNECTION_NOT_READY,
-        `${title} has not logged in with its present spec yet; check its conditions.`,
+        `${title} is not usable now; check its conditions.`,
       ),
     );
   const message = `${title} is not ready (${reason}); check its conditions.`;
