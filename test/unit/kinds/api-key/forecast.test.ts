@@ -89,7 +89,9 @@ const overdue = delivered({
   },
 });
 
-const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
+type Situation = readonly [string, ApiKeySnapshot, Outcome, string];
+
+const cases: readonly Situation[] = [
   ["a key at rest", delivered(), rest, "True Allowed"],
   ["no key yet", snapshot(), rest, "True Allowed"],
   ["a limit that ends with time", delivered(limited(NOW + HOUR)), rest, "True Allowed"],
@@ -199,12 +201,14 @@ const cases: readonly [string, ApiKeySnapshot, Outcome, string][] = [
   ],
   ["a rehearsal that was refused", delivered({ rehearsal: refused }), rest, "False SecretRejected"],
   ["that, and a failed run", delivered({ rehearsal: refused }), failed, "False SecretRejected"],
-  [
-    "a refusal before this process started",
-    delivered({ rehearsal: unknown, ...saying("SecretRejected") }),
-    rest,
-    "as before",
-  ],
+  ...["SecretRejected", "SecretNotKept"].map(
+    (reason): Situation => [
+      `${reason} before this process started`,
+      delivered({ rehearsal: unknown, ...saying(reason) }),
+      rest,
+      "as before",
+    ],
+  ),
   [
     "a rehearsal that has ended a refusal",
     delivered({ rehearsal: { ...refused, stop: undefined }, ...saying("SecretRejected") }),
@@ -294,6 +298,12 @@ test.each<[string, ApiKeySnapshot, Outcome, string]>([
     delivered({ ...requested, rehearsal: refused }),
     failed,
     "A rotation was requested by annotation. The next key waits: It is so.",
+  ],
+  [
+    "a rotation that was interrupted",
+    delivered({ status: { rotationPending: true }, rehearsal: refused }),
+    failed,
+    "A requested rotation was interrupted. The next key waits: It is so.",
   ],
   [
     "a requested rotation without permissions",

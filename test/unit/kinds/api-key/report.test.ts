@@ -62,7 +62,14 @@ const listing = (changes: Partial<ReadyAccount>) => ({
   account: { ...account, listsKeys: true, liveKeyIds: [], lastKeyListTime: NOW, ...changes },
 });
 const overlapping = keySpec({
-  secret: { data: { id: "${keyId}", key: "${secret}", old: "${previousSecret}" } },
+  secret: {
+    data: {
+      id: "${keyId}",
+      key: "${secret}",
+      old: "${previousSecret}",
+      oldId: "${previousKeyId}",
+    },
+  },
 });
 const withFormer = delivered({
   spec: overlapping,
