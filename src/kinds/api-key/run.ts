@@ -62,7 +62,9 @@ export function* reconcileApiKey(
   const { effects, readNow, timing } = parts;
   let s = isStagedPairNew(start) ? yield* effects.noteStaged(start) : start;
   s = yield* stageHeldPair(s, parts);
-  const read = isCheckDue(s, readNow(), timing) ? effects.readPairToCheck : effects.readTarget;
+  // Also of a suspended ApiKey: its key is checked, and read back if no status lists it.
+  const isAlways = isCheckDue(s, readNow(), timing) || s.status.current === undefined;
+  const read = isAlways ? effects.readPairToCheck : effects.readTarget;
   if (isTargetNeeded(s, readNow(), timing)) s = yield* read(s);
   s = yield* checkKeyInUse(s, parts);
   s = yield* supplyKey(s, parts);

@@ -170,10 +170,7 @@ function notFound(title: string): Refused {
 function notReady(title: string, reason: string | undefined): Refused {
   if (reason === undefined)
     return refused(
-      reconciling(
-        CONNECTION_NOT_READY,
-        `${title} is not usable now; check its conditions.`,
-      ),
+      reconciling(CONNECTION_NOT_READY, `${title} is not usable now; check its conditions.`),
     );
   const message = `${title} is not ready (${reason}); check its conditions.`;
   const state = stateFor(reason);

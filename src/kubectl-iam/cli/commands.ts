@@ -13,7 +13,7 @@ export const commands: readonly CommandSpec[] = [
     summary:
       "Show the readiness of all objects, or an object with its account, key, consumers and events.",
     details: [
-      "Name the object as KIND/NAME, KIND NAME, or NAME if no other object has it; KIND alone shows the objects of that kind. Of a namespace, shows the ClusterConnections that its objects use. Says if no replica of the operator holds the Lease. Exits with status 1 then, and if anything shown is not ready.",
+      "Name the object as KIND/NAME, KIND NAME, or NAME if no other object has it; KIND alone shows the objects of that kind. Of a namespace, shows the ClusterConnections that its objects use. Says if no replica of the operator holds the Lease. Exits with status 1 then, if anything shown is not ready, and if the Secret of an ApiKey does not exist.",
     ],
     options: [...scopeOptions, "operatorNamespace", "output", "watch"],
     completes: "object",

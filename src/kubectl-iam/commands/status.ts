@@ -10,7 +10,7 @@ import { type Cluster, openCluster, scopeOf } from "../cluster/cluster.ts";
 import { isAbout, listEvents } from "../cluster/events.ts";
 import { type AnyObject, findKind, nameOf, type ObjectName } from "../cluster/kinds.ts";
 import { noteLeader, noteUnknownLeader } from "../cluster/leader.ts";
-import { isMissing, secretOf } from "../cluster/missing-secrets.ts";
+import { isMissing, lacksSecret, missingSecrets, secretOf } from "../cluster/missing-secrets.ts";
 import {
   noteUnreadable,
   notListable,
@@ -94,6 +94,10 @@ async function showAll(
   const shown = objectsOf(world).filter((object) =>
     kind === undefined ? scope === undefined || isOfScope(object, world) : object.kind === kind,
   );
+  const areKeys = kind === undefined || kind === "ApiKey";
+  const missing = await missingSecrets(cluster, scope, areKeys ? world.apiKeys : []);
+  const isLost = (object: AnyObject) =>
+    object.kind === "ApiKey" && lacksSecret(object as ApiKey, missing);
   const rows = shown.map((object): Row => {
     const { kind, metadata } = object;
     return {
@@ -103,7 +107,7 @@ async function showAll(
       object: nameOf(object),
       ...readinessOf(object),
       created: metadata.creationTimestamp,
-      next: nextStep(object, world, now).text,
+      next: nextStep(object, world, now, isLost(object)).text,
     };
   });
   const columns: readonly Column<Row>[] = [
@@ -124,9 +128,8 @@ async function showAll(
   await printTable(invocation, { rows, columns, empty, nameOf: ({ object }) => object });
   if (kind === undefined) noteUnreadable(io, unreadable);
   if (rows.length > 0) noteUnknownLeader(invocation, leader);
-  return leader.kind !== "Lost" && rows.every(({ ready }) => ready === "True")
-    ? exitCode.ok
-    : exitCode.found;
+  const isFine = leader.kind !== "Lost" && rows.every(({ ready }) => ready === "True");
+  return isFine && !shown.some(isLost) ? exitCode.ok : exitCode.found;
 }
 
 /** Whether the object is in the namespace of the world, or something in the namespace uses it. */
@@ -158,14 +161,14 @@ async function showOne(
   const { io } = invocation;
   const object = await readObject(cluster, kind, name);
   const leader = await noteLeader(invocation, cluster);
+  const secretIsMissing = kind === "ApiKey" && (await isSecretMissing(cluster, object as ApiKey));
   if (isStructured(invocation)) {
     await printValue(invocation, object, nameOf(object));
   } else {
     const { namespace = "" } = object.metadata;
-    const [{ world, unreadable }, events, secretIsMissing] = await Promise.all([
+    const [{ world, unreadable }, events] = await Promise.all([
       readWorld(cluster, namespace || undefined),
       unlessForbidden(listEvents(cluster, namespace || "default", name)),
-      kind === "ApiKey" && isSecretMissing(cluster, object as ApiKey),
     ]);
     const about = (events ?? []).filter((event) => isAbout(event, { kind, name }, object));
     const screen = screenOf(io);
@@ -176,7 +179,6 @@ async function showOne(
     noteUnreadable(io, unreadable);
   }
   noteUnknownLeader(invocation, leader);
-  return leader.kind !== "Lost" && readinessOf(object).ready === "True"
-    ? exitCode.ok
-    : exitCode.found;
+  const isFine = leader.kind !== "Lost" && readinessOf(object).ready === "True";
+  return isFine && !secretIsMissing ? exitCode.ok : exitCode.found;
 }

@@ -139,6 +139,17 @@ const uncheckedKeyStories: readonly Story[] = [
 ];
 
 const suspendedKeyStories: readonly Story[] = [
+  unready("a suspended ApiKey whose status was lost reads its key back", async (world) => {
+    await world.begin();
+    const { keyId } = world.secret();
+    world.change(apiKeyType, "ci", { suspend: true });
+    await world.pass(MINUTE);
+    world.sim.meddle(() => world.sim.patch(apiKeyType, "ci", { status: null }, "status"));
+    world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
+    await world.pass(MINUTE);
+    world.expect("the key is listed", world.key().status?.current?.keyId, keyId);
+    world.expect("and tried", world.condition(apiKeyType, "ci", "Verified")?.status, "True");
+  }),
   story(
     "a suspended ApiKey whose key was disabled reports it, and is repaired when resumed",
     async (world) => {

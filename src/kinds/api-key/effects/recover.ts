@@ -145,11 +145,12 @@ interface OfPair {
 }
 
 /**
- * Rebuilds the status from the Secret. A key that this run has not checked yet must be checked before it counts as
- * verified.
+ * Rebuilds the status from the Secret, also while suspended: a key that no status lists looks unmanaged. A key that this
+ * run has not checked yet must be checked before it counts as verified.
  */
 export const rebuildStatus = concluding<OfPair>({
   kind: "RebuildStatus",
+  whileSuspended: true,
   needsFinalizer: true,
   after: ({ pair }, snapshot, { clock }) => {
     const now = clock.now();

@@ -199,9 +199,10 @@ function wantedTarget(snapshot: ApiKeySnapshot, contents: SecretContents): Secre
   return targetSecret(self, spec, accountOfPair(snapshot, contents.pair).values, contents);
 }
 
-/** Records the delivered key as current in the status, and the key before it as superseded. */
+/** Records the delivered key as current in the status, and the key before it as superseded; also while suspended. */
 export const commitKey = keyEffect<{ readonly pair: IssuedPair }>({
   kind: "CommitKey",
+  whileSuspended: true,
   needsFinalizer: true,
   call: async ({ pair }, snapshot, run) => {
     const committed = await writeStatus(withDelivery(snapshot, pair, run), run);

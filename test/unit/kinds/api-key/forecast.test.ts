@@ -201,7 +201,7 @@ const cases: readonly Situation[] = [
   ],
   ["a rehearsal that was refused", delivered({ rehearsal: refused }), rest, "False SecretRejected"],
   ["that, and a failed run", delivered({ rehearsal: refused }), failed, "False SecretRejected"],
-  ...["SecretRejected", "SecretNotKept"].map(
+  ...["SecretRejected", "SecretNotKept", "SecretConflict"].map(
     (reason): Situation => [
       `${reason} before this process started`,
       delivered({ rehearsal: unknown, ...saying(reason) }),
