@@ -38,7 +38,7 @@ export const ofAnyObject = {
   },
   ConnectionNotReady: {
     meaning:
-      "The connection exists and cannot be used. The message has the connection's reason in brackets.",
+      "The connection exists and cannot be used. The message has the connection's reason in brackets, if one is known.",
     fix: "Check the connection's Ready condition: `kubectl iam status iamconn/NAME`, and see [Connections](#connections) for its reason. The object is reconciled as soon as the connection is ready.",
   },
   ConnectionSuspended: {

@@ -55,7 +55,11 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     `Each of these keys works again, a leaked one included: revoke leaked keys in the console first, or run ${commandAbout("replace-account", account)} instead. Restore the access of ${name}?`,
   );
   const [changed] = await makeChanges(invocation, cluster, [
-    changeOf(account, { spec: { access: "Granted" } }, "access is being restored"),
+    changeOf(
+      account,
+      { spec: { access: "Granted" } },
+      account.spec.access === "Revoked" ? "access is being restored" : "access is not revoked",
+    ),
   ]);
   if (changed === undefined || !isToWait(options)) return exitCode.ok;
   const token = toMicroTime(io.clock.now());

@@ -1,6 +1,9 @@
 /** What a process that remembers nothing takes from the status of an ApiKey. */
 import { expect, test } from "vitest";
-import { withReported } from "../../../../src/kinds/api-key/rules/reported-refusal.ts";
+import {
+  reportedTrial,
+  withReported,
+} from "../../../../src/kinds/api-key/rules/reported-refusal.ts";
 import { shownEnd } from "../../../../src/kinds/api-key/rules/verification.ts";
 import { HOUR, MINUTE, toIso8601 } from "../../../../src/util/time.ts";
 import { at, delivered, NOW, object } from "./builders.ts";
@@ -27,4 +30,20 @@ test("a rejection that is reported in the future counts from now", () => {
 test("a key that the console accepted is not rejected", () => {
   const known = withReported(delivered({ object: verified("KeyAccepted") }), at());
   expect(shownEnd(known)).toBeUndefined();
+});
+
+test.each([
+  ["SecretRejected", { reason: "SecretRejected", message: "It is so." }],
+  ["SecretNotKept", { reason: "SecretNotKept", message: "It is so." }],
+  ["BudgetExceeded", undefined],
+])("whether the next key could be stored is taken from a reported %s: %j", (reason, reported) => {
+  const condition = {
+    type: "IssuanceAllowed",
+    status: "False",
+    observedGeneration: 1,
+    reason,
+    message: "It is so.",
+  } as const;
+  const given = object({ conditions: [{ ...condition, lastTransitionTime: toIso8601(NOW) }] });
+  expect(reportedTrial(delivered({ object: given })).reported).toEqual(reported);
 });
