@@ -19,6 +19,13 @@ test.each([
   "meta.helm.sh/release-name",
   "sealedsecrets.bitnami.com/managed",
   "argoproj.io/x",
+  "vault.security.banzaicloud.io/vault-path",
+  "field.cattle.io/projectId",
+  "cert-manager.io/issuer-name",
+  "cluster.x-k8s.io/cluster-name",
+  "clustersecret.io/sync",
+  "reconcile.external-secrets.io/data-hash",
+  "apps.open-cluster-management.io/hosting-subscription",
 ])("%s is not written unless the connection allows it", (key) => {
   expect(refused(key)).toEqual([key]);
   expect(refused(key, key)).toEqual([]);
