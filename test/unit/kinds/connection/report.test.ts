@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findCondition } from "../../../../src/api/conditions.ts";
 import { IamError, type IamErrorCode } from "../../../../src/console/errors.ts";
-import { authentication } from "../../../../src/kinds/connection/rules/authentication.ts";
+import { authentication, stateFor } from "../../../../src/kinds/connection/rules/authentication.ts";
 import { loginReason } from "../../../../src/kinds/connection/rules/login-reason.ts";
 import { report } from "../../../../src/kinds/connection/rules/report.ts";
 import type { ConnectionSnapshot, Login } from "../../../../src/kinds/connection/rules/snapshot.ts";
@@ -142,6 +142,32 @@ test.each<[string, Partial<ConnectionSnapshot>, Outcome | undefined, Login, bool
     expect(made.requeueAfterMs).toBe(final ? MINUTE : 12 * SECOND);
   },
 );
+
+const elsewhere = "A console rejects credentials in other ways";
+const wrongAddress = "No login was found at this address";
+
+test.each([
+  ...[400, 401, 403, 409, 422, 423].map((status) => [status, "Correct the credentials"] as const),
+  ...[404, 405].map((status) => [status, wrongAddress] as const),
+  ...[200, 302, 418].map((status) => [status, elsewhere] as const),
+])("a login that is answered with %i says where to look: %s", (status, words) => {
+  const error = new IamError("Unauthenticated", "no", { operation: "login", status });
+  const { message } = authentication({
+    ...snapshot,
+    login: { kind: "Failed", reason: "LoginFailed", error },
+  });
+  const found = [elsewhere, wrongAddress].filter((each) => message.includes(each));
+  expect(found).toEqual(words === "Correct the credentials" ? [] : [words]);
+});
+
+test.each([
+  ["SecretNotFound", "Reconciling"],
+  ["ConfigMapNotFound", "Reconciling"],
+  ["ConsoleUnavailable", "Reconciling"],
+  ["LoginFailed", "Stalled"],
+])("what waits for a connection with %s is %s", (reason, state) => {
+  expect(stateFor(reason)).toBe(state);
+});
 
 test("a clock that is set is reported, and an old login is not dated", () => {
   const status = { users: 1, clockSkewSeconds: 0 };

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { IamError, type IamErrorCode } from "../../../../src/console/errors.ts";
+import { isRefusal } from "../../../../src/kinds/policy-binding/rules/refusal.ts";
 import {
   type AccountBindingsState,
   withRefusal,
@@ -15,11 +16,22 @@ test.each<[string, boolean, unknown]>([
   ["no response", true, failed("Timeout")],
   ["a 5xx", true, failed("Unavailable")],
   ["an unreadable response", true, failed("MalformedResponse")],
+  ["a success that reads do not show", true, failed("ChangeNotApplied")],
   ["a bug after the call", true, new TypeError("no")],
   ["a refusal", false, failed("InvalidArgument")],
   ["a call that was never sent", false, failed("Unavailable", false)],
 ])("after %s, the call may still take effect: %s", (_, expected, error) => {
   expect(mayTakeEffect(error)).toBe(expected);
+});
+
+test.each<[IamErrorCode, boolean]>([
+  ["InvalidArgument", true],
+  ["NotFound", true],
+  ["FailedPrecondition", true],
+  ["PermissionDenied", false],
+  ["Unavailable", false],
+])("an answer of %s refuses the list of policies: %s", (code, expected) => {
+  expect(isRefusal(failed(code))).toBe(expected);
 });
 
 const problem = { reason: "PolicyRefused", message: "No p1.", advice: "Remove p1." };

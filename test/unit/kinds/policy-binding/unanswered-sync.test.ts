@@ -17,3 +17,13 @@ test("a read of before a call counts as one at the time of the call", () => {
   const call = { time: NOW, policyIds: ["p2"] };
   expect(nextRead(call, ["p1"], NOW - MINUTE)).toBe(nextRead(call, ["p1"], NOW));
 });
+
+test("the reads after a call become rarer, and end after a minute", () => {
+  const call = { time: NOW, policyIds: ["p1"] };
+  const seconds = [0, 1, 2, 5, 10, 20, 40].map((age) => {
+    const next = nextRead(call, ["p1"], NOW + age * SECOND);
+    return next && (next - NOW) / SECOND;
+  });
+  expect(seconds).toEqual([1, 2, 5, 10, 20, 40, 60]);
+  expect(nextRead(call, ["p1"], NOW + MINUTE)).toBeUndefined();
+});

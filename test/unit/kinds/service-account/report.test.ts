@@ -333,3 +333,21 @@ test("a cleanup is blocked from its first failure", () => {
   expect(again?.lastTransitionTime).toBe(toIso8601(NOW - MINUTE));
   expect(again?.message).toContain(`retries until ${toIso8601(NOW + 9 * MINUTE)}`);
 });
+
+test.each([
+  ["ServiceAccountNotActive", true],
+  ["ServiceAccountNotFound", true],
+  ["ServiceAccountGone", true],
+  ["ServiceAccountMismatch", true],
+  ["OrganizationMismatch", true],
+  ["ProjectMismatch", true],
+  ["ProjectMissing", false],
+])("that an account is %s stays reported while calls fail: %s", (reason, stays) => {
+  const condition = { type: "Stalled", status: "True", reason, message: "It is so." } as const;
+  const conditions = [{ ...condition, lastTransitionTime: now }];
+  const object = serviceAccount({ status: { conditions } });
+  const readiness = reconciling("Timeout", "No answer.");
+  const outcome = { kind: "Failed", error: new Error("no"), readiness } as const;
+  const [made] = reportOf({ seen: { object } }, outcome as never).objects;
+  expect(made?.readiness.reason).toBe(stays ? reason : "Timeout");
+});

@@ -150,6 +150,8 @@ test.each<[string, Partial<AccountSnapshot>, number | undefined]>([
   ["at once on request while there are orphaned accounts", { ...orphaned, request: "now" }, NOW],
   ["after an attempt with an unknown outcome", { recoveryTime: NOW }, NOW + MINUTE],
   ["less often later", { recoveryTime: NOW - MINUTE }, NOW + 4 * MINUTE],
+  ["a third time after a quarter", { recoveryTime: NOW - 5 * MINUTE }, NOW + 10 * MINUTE],
+  ["and a last time after an hour", { recoveryTime: NOW - 15 * MINUTE }, NOW + 45 * MINUTE],
   ["no longer after a day", { recoveryTime: NOW - DAY }, undefined],
 ])("all accounts are listed %s", (_, seen, time) => {
   expect(nextListTime(snapshotOf({ state: { listTime: NOW }, ...seen }), NOW)).toBe(time);
