@@ -6,29 +6,23 @@ import type { Instant } from "../util/time.ts";
 export type TokenVerdict = "Accepted" | "Refused" | "Unknown";
 
 /** A closed set: code switches over it exhaustively, and metrics use the codes as labels. */
-const CODES = [
-  "Unauthenticated",
-  "PermissionDenied",
-  "NotFound",
-  "AlreadyExists",
-  "InvalidArgument",
-  "RateLimited",
-  "FailedPrecondition",
-  "Unavailable",
-  "Timeout",
-  "MalformedResponse",
+export type IamErrorCode =
+  | "Unauthenticated"
+  | "PermissionDenied"
+  | "NotFound"
+  | "AlreadyExists"
+  | "InvalidArgument"
+  | "RateLimited"
+  | "FailedPrecondition"
+  | "Unavailable"
+  | "Timeout"
+  | "MalformedResponse"
   /** The call was answered with success, and a later read does not show its effect. */
-  "ChangeNotApplied",
+  | "ChangeNotApplied"
   /** The login requires a second factor; no further login until the credentials change. */
-  "MfaRequired",
+  | "MfaRequired"
   /** Too many failed logins: no login is tried before `retryAt`. */
-  "LoginPaused",
-] as const;
-export type IamErrorCode = (typeof CODES)[number];
-
-export function isIamErrorCode(text: string): text is IamErrorCode {
-  return (CODES as readonly string[]).includes(text);
-}
+  | "LoginPaused";
 
 /** The code of a request that was answered with a status of success and a web page: a gateway answered it. */
 export const WEB_PAGE = "WebPage";

@@ -69,12 +69,6 @@ export function leavesRequestOpen(outcome: Outcome): boolean {
   return outcome.kind === "Failed" && outcome.readiness.state !== "Stalled";
 }
 
-const OUTCOMES: ReadonlySet<string> = new Set(["Waiting", "Settled", "Suspended"]);
-
-export function isOutcome(step: { readonly kind: string }): step is Exclude<Outcome, Failed> {
-  return OUTCOMES.has(step.kind);
-}
-
 export function isReleased(step: { readonly kind: string }): step is Released {
   return step.kind === "Released";
 }

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import type { ClockReading } from "../../../src/reconciler/clock-reading.ts";
 import type { KindDefinition } from "../../../src/reconciler/kind-definition.ts";
-import { isOutcome } from "../../../src/reconciler/rules/outcome.ts";
+import { isFailing, isReleased } from "../../../src/reconciler/rules/outcome.ts";
 import { reported } from "../../../src/reconciler/rules/report.ts";
 import { requeueMs } from "../../../src/reconciler/rules/requeue.ts";
 import type { KindTypes } from "../../../src/reconciler/run-context.ts";
@@ -37,7 +37,7 @@ function endOf<K extends KindTypes>(
   const first = effectsOf(kind, snapshot, spec, () => at).next();
   if (!first.done) return { said: first.value.does.kind };
   const { end: step, snapshot: reached } = first.value;
-  if (!isOutcome(step)) return { said: step.kind };
+  if (isReleased(step) || isFailing(step)) return { said: step.kind };
   const { state: before } = snapshot as { state?: K["State"] };
   const made = rules.report(reached, step, at, before);
   const objects = made.objects.map((each) => reported(each, at));
