@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { IamError } from "../../../../src/console/errors.ts";
+import type { PairEvidence } from "../../../../src/console/evidence.ts";
+import { commitKey } from "../../../../src/kinds/api-key/effects/secret.ts";
 import { report } from "../../../../src/kinds/api-key/rules/report.ts";
 import type { ReadyAccount } from "../../../../src/kinds/api-key/rules/snapshot.ts";
 import {
@@ -18,8 +20,12 @@ import {
   checked,
   at as clockAt,
   delivered,
+  holding,
   NOW,
   object,
+  openAttempt,
+  pair,
+  planOf,
   snapshot,
   timing,
 } from "./builders.ts";
@@ -118,4 +124,20 @@ test("a check whose request was removed is not requested", () => {
 test("a key that no list shows as active is not checked while its account is not ready", () => {
   const account = { ...inactiveAccount("sa-1", "disabled"), endsKeys: undefined } as never;
   expect(nextCheckMs(delivered({ account }), at, timing)).toBeUndefined();
+});
+
+test.each<[string, PairEvidence | undefined, boolean]>([
+  ["was accepted", "Accepted", true],
+  ["was rejected", "Rejected", false],
+  ["no process remembers to have tried", undefined, false],
+])("a delivered key that %s counts as verified: %s %s", async (_, evidence, isVerified) => {
+  const verdicts = new Map(evidence === undefined ? [] : [["sak_1", evidence]]);
+  const given = snapshot({
+    target: holding(pair(1)),
+    status: { attempt: openAttempt(1) },
+    verdicts,
+  });
+  const run = { clock: { now: () => NOW } };
+  const { answer } = await planOf(commitKey(given, { pair: pair(1) }), run);
+  expect(answer.status.current?.verificationTime !== undefined).toBe(isVerified);
 });
