@@ -2,6 +2,7 @@
 
 import type { KindName } from "../../api/kinds.ts";
 import { isKubeError } from "../../kube/errors.ts";
+import { ended } from "../../util/ended.ts";
 import { MINUTE, SECOND } from "../../util/time.ts";
 import type { Invocation } from "../cli/command.ts";
 import { describeError } from "../cli/describe-error.ts";
@@ -132,8 +133,7 @@ async function waitFor(
     await watchLease(waited);
     say(text, waited);
     await clock.sleep(EVERY_MS, interrupted).catch(() => {
-      const missed = text.replace(/\.$/, "");
-      throw new Failure(`No longer waiting for ${about}: ${missed}. The operator continues.`);
+      throw new Failure(`No longer waiting for ${about}: ${ended(text)} The operator continues.`);
     });
   }
 }

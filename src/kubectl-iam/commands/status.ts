@@ -160,8 +160,10 @@ async function showOne(
 ): Promise<ExitCode> {
   const { io } = invocation;
   const object = await readObject(cluster, kind, name);
-  const leader = await noteLeader(invocation, cluster);
-  const secretIsMissing = kind === "ApiKey" && (await isSecretMissing(cluster, object as ApiKey));
+  const [leader, secretIsMissing] = await Promise.all([
+    noteLeader(invocation, cluster),
+    kind === "ApiKey" && isSecretMissing(cluster, object as ApiKey),
+  ]);
   if (isStructured(invocation)) {
     await printValue(invocation, object, nameOf(object));
   } else {

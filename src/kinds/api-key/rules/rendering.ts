@@ -101,10 +101,7 @@ function previousInUse(snapshot: ApiKeySnapshot, now: Instant): SecretContents["
 }
 
 /** Even if the previous secret is lost, its key ID is known; an entry that contains the secret needs both. */
-export function previousById(
-  keyId: string,
-  { spec }: ApiKeySnapshot,
-): SecretContents["previous"] | undefined {
+export function previousById(keyId: string, { spec }: ApiKeySnapshot): SecretContents["previous"] {
   const templates = Object.values(spec.secret.data);
   return templates.some((text) => usesVariable(text, "previousSecret"))
     ? undefined
