@@ -11,11 +11,12 @@ export const OUTSIDE_WINDOWS = "OutsideWindows";
 export const SECRET_IMMUTABLE = "SecretImmutable";
 
 /**
- * A shell command that creates a Secret again as it is, but without `immutable`. Workloads keep their key, whatever stops
- * the next one.
+ * A shell command that creates a Secret again as it is, but without `immutable`, so that no other key is needed. If the
+ * API server refuses the new Secret, for example for a quota, the pair is still in the file.
  */
 export function remakeMutable(namespace: string, name: string): string {
-  return `kubectl get secret -n ${namespace} ${name} -o yaml | sed '/^immutable:/d' | kubectl replace --force -f -`;
+  const file = `${name}.yaml`;
+  return `(umask 077 && kubectl get secret -n ${namespace} ${name} -o yaml | sed '/^immutable:/d' > ${file} && kubectl replace --force -f ${file} && rm ${file})`;
 }
 
 /** The reason of a Secret that the API server does not accept. */

@@ -67,7 +67,7 @@ export const ofKeys = {
   SecretImmutable: {
     meaning:
       "The Secret has `immutable: true`, so the API server accepts no other pair. A key in use stays; the operator issues no other. A key that is already issued waits in the Secret `NAME-next`: the message then names it.",
-    fix: "Create the Secret again as it is, but without `immutable`, with the command in the message, and run `kubectl iam reconcile`. Workloads keep their key meanwhile. Do not delete the Secret instead: if something else stops the next key, they would have none.",
+    fix: "Create the Secret again as it is, but without `immutable`, with the command in the message, and run `kubectl iam reconcile`. It keeps the pair in a file until the new Secret is stored: if the API server refuses that, repeat its `kubectl replace`. Do not delete the Secret instead: if something else stops the next key, workloads would have none.",
   },
   LifetimeNotGranted: {
     meaning: "`expiresInDays` is more than the namespace's grant allows.",

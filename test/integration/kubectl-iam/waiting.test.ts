@@ -311,7 +311,7 @@ test("rotate ends at once if no key can be issued before a manual change", async
   expect((await world.get("ApiKey", "fixed")).status?.current?.keyId).toBe(keyId);
   const { conditions } = (await world.get("ApiKey", "fixed")).status ?? {};
   const { message = "" } = findCondition(conditions, "IssuanceAllowed") ?? {};
-  await scene.plugin.shell(/kubectl get secret .* -f -/.exec(message)?.[0] ?? "");
+  await scene.plugin.shell(/\(umask .*\)/.exec(message)?.[0] ?? "");
   // The rotation that waited may have followed already.
   const { data, immutable } = ((await world.kube.get(secretType, key)) ?? {}) as Partial<Secret>;
   const held = Buffer.from(data?.keyId ?? "", "base64").toString();
