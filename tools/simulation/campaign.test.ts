@@ -53,7 +53,7 @@ test("single faults break no promise", { timeout: DAY_MS }, async () => {
 });
 
 test("many faults at once break no promise", { timeout: DAY_MS }, async () => {
-  console.log(`seeds: again with npm run sim -- --seed ${FIRST_SEED} --seeds ${SEEDS}`);
+  console.log(`seeds: those of npm run sim -- --seed ${FIRST_SEED} --seeds ${SEEDS}`);
   const tally = await campaign("seeds", seedTasks(FIRST_SEED, SEEDS));
   expect(told(tally)).toBe("");
   expect(tally.runs).toBe(SEEDS);
