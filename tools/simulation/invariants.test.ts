@@ -415,6 +415,27 @@ const byStatus: readonly Planting[] = [
     },
   ],
   [
+    "safe advice",
+    "to delete an ApiKey whose key works",
+    async (stage) => {
+      await delivered(stage);
+      const message = "Delete this ApiKey.";
+      const conditions = [{ ...READY, message, lastTransitionTime: stage.time() }];
+      stage.status(apiKeyType, "ci", { conditions });
+    },
+  ],
+  [
+    "safe advice",
+    "to create an account again whose keys work",
+    async (stage) => {
+      await delivered(stage);
+      stage.serviceAccount();
+      const message = "Create this object again.";
+      const conditions = [{ ...READY, message, lastTransitionTime: stage.time() }];
+      stage.status(serviceAccountType, "ci-bot", { conditions });
+    },
+  ],
+  [
     "S13 leak",
     "a secret in a status",
     (stage) => {

@@ -40,7 +40,7 @@ export const ofKeys = {
     meaning:
       "The Secret, or the Secret `NAME-next`, belongs to another owner or another ApiKey. The operator does not change it, and issues no key. A Secret that two ApiKeys name belongs to the ApiKey that has a key, otherwise to the older one.",
     check: "`kubectl get secret NAME -n NAMESPACE -o yaml`: owner references, labels, type.",
-    fix: "Never delete the Secret of another ApiKey: it may hold the only copy of a key in use. If nothing uses the Secret, or if it is a copy of the Secret of another ApiKey that is Ready, delete it: the operator notices that within six minutes, within an hour if no key is needed yet, or at once after `kubectl iam reconcile iamkey/NAME`. Otherwise create another ApiKey with a different `spec.secret.name`, or let the operator adopt the Secret:",
+    fix: "Never delete the Secret of another ApiKey: it may hold the only copy of a key in use. If nothing uses the Secret, or if it is a copy of the Secret of another ApiKey that is Ready, delete it: the operator notices that within six minutes, within an hour if no key is needed yet, or at once after `kubectl iam reconcile iamkey/NAME`. Otherwise create another ApiKey with a different `spec.secret.name`, let its consumers use that Secret before you delete this ApiKey, or let the operator adopt the Secret:",
     commands: [
       "kubectl label secret NAME --namespace NAMESPACE iam-operator.io/api-key=APIKEY",
       `kubectl patch iamkey APIKEY --namespace NAMESPACE --type=merge -p '{"spec":{"secret":{"onExisting":"Adopt"}}}'`,
@@ -111,7 +111,7 @@ export const ofKeys = {
   TooManyListedKeys: {
     meaning:
       "The status lists 900 superseded or 900 orphaned keys. Further keys could not be listed and could be lost, so no further key is issued.",
-    fix: "Find out why keys get lost, delete the listed keys in the console, then recreate the ApiKey with the command in the message.",
+    fix: "Find out why keys get lost. Delete the listed keys that nothing uses in the console, then do what the message says: it tells how workloads keep a key.",
   },
   NoKeyYet: {
     meaning: "A key is needed because the ApiKey does not have a key yet.",

@@ -28,7 +28,7 @@ export const ofServiceAccounts = {
   AlreadyClaimed: {
     meaning:
       "Another ServiceAccount object, named in the message, manages this account: it had the account first, is older, or uses a ClusterConnection while this object uses a Connection.",
-    fix: "Delete one of the two objects. With `deletionPolicy: Retain`, the deletion changes nothing in the console.",
+    fix: "Delete this object: that changes nothing in the console. To manage the account with this object instead, delete the other one with `spec.deletionPolicy: Retain`; with `Revoke`, the account loses its policies.",
   },
   CreateOutcomeUnknown: {
     meaning:
@@ -94,7 +94,7 @@ export const ofServiceAccounts = {
   },
   TooManyServiceAccounts: {
     meaning: "The namespace has as many accounts as its grant's `maxServiceAccounts` allows.",
-    fix: "Delete another ServiceAccount of the namespace and its account in the console, or ask the administrator of the ClusterConnection for a higher `maxServiceAccounts`.",
+    fix: "Delete a ServiceAccount of the namespace that nothing uses, and its account in the console, or ask the administrator of the ClusterConnection for a higher `maxServiceAccounts`.",
   },
   ProjectMissing: {
     meaning: "Neither the object nor its connection names a project.",

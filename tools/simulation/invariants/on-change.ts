@@ -7,11 +7,13 @@ import { parseInstant } from "../../../src/util/time.ts";
 import type { Change } from "../../api-server/storage.ts";
 import { type Tree, treeAt } from "../../api-server/tree.ts";
 import type { SimWorld } from "../sim-world.ts";
+import { gapOf } from "./always.ts";
 import {
   apiKeysOf,
   asApiKey,
   asSecret,
   isOurs,
+  issuingObject,
   isTarget,
   keyIdsIn,
   pairOf,
@@ -234,6 +236,36 @@ function isReadable(text: string): boolean {
   return isSentence && !/undefined|\[object|\.\./.test(text) && !PLURAL_OF_ONE.test(text);
 }
 
+/** What ends a key that consumers use. After "then", they have another one; a missing connection is to be created first. */
+const ENDS_KEY =
+  /(?<!then |create it, or )\b(?:delete|recreate|create|replace) (?:this|the) (?:ApiKey|Secret|object)\b/i;
+
+const adviceKeepsKeys: ChangeCheck = ({ world, change, byOperator }) => {
+  if (!byOperator || treeAt(change.object, "metadata").deletionTimestamp !== undefined)
+    return undefined;
+  const messages = conditionsOf(change.object).map(({ message }) => message ?? "");
+  const fatal = messages.find((text) => ENDS_KEY.test(text));
+  if (fatal === undefined) return undefined;
+  const used = apiKeysOfObject(world, change).find((each) => hasUsedKey(world, each));
+  return used && `the key of ${used.metadata.name} works, and a condition says ${fatal}`;
+};
+
+/** The ApiKey itself, or those of a ServiceAccount. */
+function apiKeysOfObject(world: SimWorld, { kind, object }: Change): readonly StoredApiKey[] {
+  if (kind.type.kind === "ApiKey") return [asApiKey(object)];
+  if (kind.type.kind !== "ServiceAccount") return [];
+  const place = placeOf(asApiKey(object));
+  return apiKeysOf(world).filter(({ metadata: { namespace = "" }, spec }) => {
+    const { name } = spec.serviceAccountRef;
+    return placeOf({ metadata: { namespace, name } }) === place;
+  });
+}
+
+function hasUsedKey(world: SimWorld, apiKey: StoredApiKey): boolean {
+  const { keyId = "" } = apiKey.status?.current ?? {};
+  return gapOf(world, apiKey) === undefined && issuingObject(world, keyId) !== undefined;
+}
+
 export const changeChecks: Readonly<Record<string, ChangeCheck>> = {
   "S1 pair": pairIsOfOneAnswer,
   "S6 lost once": orphansAreLost,
@@ -249,4 +281,5 @@ export const changeChecks: Readonly<Record<string, ChangeCheck>> = {
   "S16 key times": timesOfKeyStay,
   "S16 transitions": transitionsAreReal,
   "readable message": messagesAreSentences,
+  "safe advice": adviceKeepsKeys,
 };

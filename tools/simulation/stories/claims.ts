@@ -46,11 +46,7 @@ export const claimStories: readonly Story[] = [
       world.expect("one key was issued", world.issued, 1);
       world.expect("the first is Ready", world.condition(apiKeyType, "ci")?.status, "True");
       expectConflict(world, "two", "belongs to ApiKey ci");
-      expectConflict(
-        world,
-        "two",
-        "Delete this ApiKey, or create it again with another spec.secret.name.",
-      );
+      expectConflict(world, "two", "Create this ApiKey again with another spec.secret.name.");
       world.expect("no attempt was recorded", world.key("two").status?.attempt, undefined);
     }),
   ),
@@ -74,10 +70,20 @@ export const claimStories: readonly Story[] = [
     createKey(world.sim, "two");
     await world.pass(MINUTE);
     expectConflict(world, "two", "can hold the only copy of a key of ApiKey ci.");
-    expectConflict(world, "two", "otherwise create this ApiKey again");
+    expectConflict(world, "two", "Create this ApiKey again with another spec.secret.name.");
     world.sim.delete(secretType, "two");
     await world.pass(6 * MINUTE);
     world.expect("each has a key", world.live, [world.secret().keyId, world.secret("two").keyId]);
+  }),
+  claiming("an ApiKey whose key is in use is not to be deleted for a conflict", async (world) => {
+    await world.begin();
+    const key = world.secret();
+    world.sim.create(secretType, { metadata: inNamespace("ci-next"), stringData: { mine: "yes" } });
+    world.rotate("one");
+    await world.pass(6 * MINUTE);
+    const { message = "" } = world.condition(apiKeyType, "ci", "IssuanceAllowed") ?? {};
+    world.expect("what to do first", message.includes("let the workloads use its Secret, then"));
+    world.expect("the key stays", world.secret(), key);
   }),
   story("a Secret that another ApiKey's was copied over is written again", async (world) => {
     await world.begin();
@@ -92,7 +98,7 @@ export const claimStories: readonly Story[] = [
       world.sim.create(secretType, { metadata: { ...inNamespace("ci"), ...copied }, data });
     });
     await world.pass(6 * MINUTE);
-    expectConflict(world, "ci", "Delete the Secret only if that ApiKey is Ready");
+    expectConflict(world, "ci", "Only if that ApiKey is Ready");
     const verified = world.condition(apiKeyType, "ci", "Verified");
     world.expect(
       "not checked",

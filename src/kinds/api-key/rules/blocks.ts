@@ -82,7 +82,8 @@ export function permissionsAreMissing(
 }
 
 /** If two ApiKeys use a Secret of the same name, the second ApiKey is issued no key that it could not deliver. */
-function secretIsClaimed({ self, spec, otherClaim, target }: ApiKeySnapshot): Waiting | undefined {
+function secretIsClaimed(snapshot: ApiKeySnapshot): Waiting | undefined {
+  const { self, spec, otherClaim, target } = snapshot;
   if (otherClaim === undefined) return undefined;
   const { apiKey, secretName } = otherClaim;
   const isTarget = secretName === secretNameOf(self.name, spec);
@@ -91,46 +92,61 @@ function secretIsClaimed({ self, spec, otherClaim, target }: ApiKeySnapshot): Wa
     "Stalled",
     {
       reason: "SecretConflict",
-      message: `Secret ${secretName} belongs to ApiKey ${apiKey}: an ApiKey uses the Secret that it names, and for a new key a Secret with -next after that name. Delete this ApiKey, or create it again with another spec.secret.name.`,
+      message: `Secret ${secretName} belongs to ApiKey ${apiKey}: an ApiKey uses the Secret that it names, and for a new key a Secret with -next after that name. ${underAnotherName(snapshot)}.`,
     },
     CLAIM_CHECK_MS,
   );
 }
 
 /** Also checked before a new pair is delivered: the Secret may have another owner by then (S9). */
-export function secretConflict({ self, spec, target }: ApiKeySnapshot): Waiting | undefined {
+export function secretConflict(snapshot: ApiKeySnapshot): Waiting | undefined {
+  const { self, spec, target } = snapshot;
   if (target.kind !== "Foreign") return undefined;
   const isWanted = spec.secret.onExisting === "Adopt";
   if (isWanted && target.adoptable && target.hasConsent) return undefined;
   const name = secretNameOf(self.name, spec);
   return blocked("Stalled", {
     reason: "SecretConflict",
-    message: `Secret ${name} exists and is not this ApiKey's: ${target.why}. ${conflictAdvice(target, self, name, isWanted)}`,
+    message: `Secret ${name} exists and is not this ApiKey's: ${target.why}. ${conflictAdvice(target, snapshot, isWanted)}`,
   });
 }
 
 /** Safe and possible actions only: another ApiKey's key must not be deleted, and spec.secret.name is immutable. */
 function conflictAdvice(
   { holder, adoptable, hasConsent }: Extract<ApiKeySnapshot["target"], { kind: "Foreign" }>,
-  { namespace, name: apiKey }: ApiKeySnapshot["self"],
-  name: string,
+  snapshot: ApiKeySnapshot,
   isWanted: boolean,
 ): string {
-  const again = "Create this ApiKey again with another spec.secret.name";
+  const { namespace, name: apiKey } = snapshot.self;
+  const name = secretNameOf(apiKey, snapshot.spec);
+  const again = underAnotherName(snapshot);
   if (holder !== undefined)
-    return `It can hold the only copy of a key of ApiKey ${holder}. Delete the Secret only if that ApiKey is Ready with a Secret of another name: then this one is a copy, and the operator writes it as soon as it can issue a key; otherwise create this ApiKey again with another spec.secret.name.`;
-  if (!adoptable) return `${again}; if nothing uses the Secret, delete it instead.`;
+    return `It can hold the only copy of a key of ApiKey ${holder}. ${again}. Only if that ApiKey is Ready with a Secret of another name, this one is a copy: then you can delete it instead, and the operator writes it as soon as it can issue a key.`;
+  if (!adoptable) return `${again}; or, if nothing uses Secret ${name}, delete that.`;
   const consent = `kubectl label secret -n ${namespace} ${name} ${labels.apiKey}=${apiKeyLabel(apiKey)}`;
   const wish = "set spec.secret.onExisting: Adopt";
   const steps = [...(hasConsent ? [] : [consent]), ...(isWanted ? [] : [wish])];
   return `${again}; or let the operator overwrite the Secret: ${steps.join(", and ")}.`;
 }
 
-export function pendingConflict({ self, spec, pending }: ApiKeySnapshot): Waiting | undefined {
+/** A key that consumers use stays until they have another: the deletion of its ApiKey would end it. */
+function underAnotherName({ status }: ApiKeySnapshot): string {
+  return status.current === undefined
+    ? "Create this ApiKey again with another spec.secret.name"
+    : MOVE_WORKLOADS;
+}
+
+const MOVE_WORKLOADS =
+  "Create another ApiKey with another spec.secret.name, let the workloads use its Secret, then delete this ApiKey";
+
+export function pendingConflict(snapshot: ApiKeySnapshot): Waiting | undefined {
+  const { self, spec, pending } = snapshot;
   if (pending.kind !== "Foreign") return undefined;
+  const again = underAnotherName(snapshot);
+  const name = pendingSecretName(secretNameOf(self.name, spec));
   return blocked("Stalled", {
     reason: "SecretConflict",
-    message: `Secret ${pendingSecretName(secretNameOf(self.name, spec))} is needed to keep a new key and exists already: ${pending.why}. ${pending.holder === undefined ? "If nothing uses it, delete it; otherwise create" : `It may hold the key of ApiKey ${pending.holder}: do not delete it. Create`} this ApiKey again with another spec.secret.name.`,
+    message: `Secret ${name} is needed to keep a new key and exists already: ${pending.why}. ${pending.holder === undefined ? `${again}; or, if nothing uses Secret ${name}, delete that` : `It may hold the key of ApiKey ${pending.holder}: do not delete it. ${again}`}.`,
   });
 }
 
@@ -259,13 +275,14 @@ function keysAreLost(
 }
 
 /** A key that does not fit into the status would be in no status: not even a requested rotation may issue it. */
-function statusIsFull({ self, status }: ApiKeySnapshot): Waiting | undefined {
-  const { superseded, orphaned } = status;
+function statusIsFull({ status }: ApiKeySnapshot): Waiting | undefined {
+  const { superseded, orphaned, current } = status;
   if (Math.max(superseded.length, orphaned.length) < MAX_LISTED_KEYS - LIST_RESERVE)
     return undefined;
+  const startOver = current === undefined ? "Create this ApiKey again" : MOVE_WORKLOADS;
   return blocked("Stalled", {
     reason: "TooManyListedKeys",
-    message: `The status lists ${superseded.length} superseded and ${orphaned.length} orphaned keys and cannot list more. Delete the keys of status.superseded and status.orphaned in the console, then recreate the ApiKey: kubectl get iamkey -n ${self.namespace} ${self.name} -o yaml | kubectl replace --force -f -`,
+    message: `The status lists ${superseded.length} superseded and ${orphaned.length} orphaned keys and cannot list more. Delete in the console the keys of both lists that nothing uses. ${startOver}.`,
   });
 }
 

@@ -109,20 +109,21 @@ export function tooManyCreated(
 function tooMany(most: number, created: string): Waiting {
   return stalled(
     "TooManyServiceAccounts",
-    `The grant of this namespace has maxServiceAccounts: ${most}, and that many accounts of this connection exist or are being created.${created} Delete another ServiceAccount and its account in the console, or ask the connection's administrator for a higher maxServiceAccounts.`,
+    `The grant of this namespace has maxServiceAccounts: ${most}, and that many accounts of this connection exist or are being created.${created} Delete a ServiceAccount that nothing uses, and its account in the console, or ask the connection's administrator for a higher maxServiceAccounts.`,
     RECHECK_MS,
   );
 }
 
-function importNotGranted({ spec, connection }: AccountSnapshot): Waiting | undefined {
+function importNotGranted({ spec, connection, account }: AccountSnapshot): Waiting | undefined {
   if (!connection.ok || spec.saId === undefined) return undefined;
-  return connection.access.grant.importServiceAccounts
-    ? undefined
-    : stalled(
-        "NotGranted",
-        "The connection does not allow this namespace to import service accounts. Create this object again without spec.saId, or ask the connection's administrator to set importServiceAccounts: true in the grant.",
-        RECHECK_MS,
-      );
+  if (connection.access.grant.importServiceAccounts) return undefined;
+  // Keys of an account that was imported earlier can be in use.
+  const again = account === undefined ? ", or create this object again without spec.saId" : "";
+  return stalled(
+    "NotGranted",
+    `The connection does not allow this namespace to import service accounts. Ask the connection's administrator to set importServiceAccounts: true in the grant${again}.`,
+    RECHECK_MS,
+  );
 }
 
 /** Only one object in the cluster manages a console account. */
@@ -130,6 +131,6 @@ function claimLost(snapshot: AccountSnapshot): Waiting | undefined {
   const saId = snapshot.account?.saId ?? snapshot.spec.saId;
   const owner = saId === undefined ? undefined : otherOwnerOf(saId, snapshot);
   if (owner === undefined) return undefined;
-  const message = `Service account ${saId} is already managed by ServiceAccount ${keyText(keyOf(owner))}. Delete this object or ServiceAccount ${keyText(keyOf(owner))}.`;
+  const message = `Service account ${saId} is already managed by ServiceAccount ${keyText(keyOf(owner))}. Delete this object, which changes nothing in the console; or, to manage the account with this object instead, set spec.deletionPolicy: Retain of the other one, then delete that.`;
   return stalled("AlreadyClaimed", message, CLAIM_RECHECK_MS);
 }

@@ -220,6 +220,15 @@ test("a block says what to do and until when", () => {
   });
 });
 
+test.each([
+  ["deleted and created again if it has no key", snapshot, "Create this ApiKey again."],
+  ["left until the workloads have moved", delivered, "then delete this ApiKey."],
+])("an ApiKey whose status is full is %s", (_, of, advice) => {
+  const full = of({ status: { orphaned: orphans(900) } });
+  const { message = "" } = firstFinding(blocks, full, at(), why) ?? {};
+  expect(message.slice(-advice.length)).toBe(advice);
+});
+
 test("after lost keys, the next key comes a day later, or when the key in use expires soon", () => {
   const until = (world: ApiKeySnapshot) => firstFinding(blocks, world, at(), why)?.afterMs;
   expect(until(delivered({ status: lost(2, HOUR) }))).toBe(DAY - HOUR);
@@ -243,12 +252,12 @@ test.each([
   [
     "holds another ApiKey's key",
     { ...foreign(), holder: "other" },
-    "It can hold the only copy of a key of ApiKey other. Delete the Secret only if that ApiKey is Ready with a Secret of another name: then this one is a copy, and the operator writes it as soon as it can issue a key; otherwise create this ApiKey again with another spec.secret.name.",
+    "It can hold the only copy of a key of ApiKey other. Create this ApiKey again with another spec.secret.name. Only if that ApiKey is Ready with a Secret of another name, this one is a copy: then you can delete it instead, and the operator writes it as soon as it can issue a key.",
   ],
   [
     "cannot be adopted",
     foreign(false),
-    "Create this ApiKey again with another spec.secret.name; if nothing uses the Secret, delete it instead.",
+    "Create this ApiKey again with another spec.secret.name; or, if nothing uses Secret ci, delete that.",
   ],
 ])("a Secret in the way %s: the message advises nothing else", (_, target, advice) => {
   const message = firstFinding(blocks, snapshot({ target }), at(), why)?.message ?? "";

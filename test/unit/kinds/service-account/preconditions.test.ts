@@ -80,7 +80,7 @@ test("a lost claim names the owner", () => {
     state: "Stalled",
     reason: "AlreadyClaimed",
     message:
-      "Service account sa-1 is already managed by ServiceAccount team-b/old. Delete this object or ServiceAccount team-b/old.",
+      "Service account sa-1 is already managed by ServiceAccount team-b/old. Delete this object, which changes nothing in the console; or, to manage the account with this object instead, set spec.deletionPolicy: Retain of the other one, then delete that.",
   });
   const ours = snapshotOf({ account, otherClaims: new Map() });
   expect(firstFinding(preconditions, ours)).toBeUndefined();
