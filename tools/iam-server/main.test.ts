@@ -1,13 +1,29 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { LOGIN } from "./test-client.ts";
 
+const main = fileURLToPath(new URL("main.ts", import.meta.url));
+
+test("a port that is in use is named, with the flags for others", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  const child = spawn(process.execPath, [main, "--port", String(port), "--control-port", "0"]);
+  const [[status], said] = await Promise.all([once(child, "exit"), text(child.stderr)]);
+  other.close();
+  expect(status).toBe(1);
+  expect(said).toBe(
+    `error: listen EADDRINUSE: address already in use 127.0.0.1:${port}; --port and --control-port name other ports\n`,
+  );
+});
+
 test.each(["SIGINT", "SIGTERM"] as const)(
   "runs alone, says how to reach it, and stops on %s even with a call unanswered",
   async (signal) => {
-    const main = fileURLToPath(new URL("main.ts", import.meta.url));
     const flags = ["--port", "0", "--control-port", "0", "--username", "eve", "--latency", "1ms"];
     const process_ = spawn(process.execPath, [main, ...flags, "--password", "for-tests"]);
     let printed = "";

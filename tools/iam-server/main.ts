@@ -47,6 +47,9 @@ const server = await startIamServer({
         },
       }
     : {}),
+}).catch((error: Error) => {
+  console.error(`error: ${error.message}; --port and --control-port name other ports`);
+  process.exit(1);
 });
 
 console.log(`IAM console     ${server.url}
