@@ -160,10 +160,10 @@ function adviceElsewhere(reason: string, object: AnyObject, world: World): strin
   const { object: other, report } = cause;
   if (report === undefined)
     return `Wait: ${nameOf(other)} is ready, and the operator continues by itself.`;
-  const advice = reportsSuspension(other)
-    ? resume(other, world)
-    : adviceOnItself(report, other, world);
-  return `${nameOf(other)} reports ${report.reason}. ${advice.replaceAll(ITSELF, nameOf(other))}`;
+  const name = nameOf(other);
+  if (reportsSuspension(other)) return `${name} is not ready. ${resume(other, world)}`;
+  const advice = adviceOnItself(report, other, world).replaceAll(ITSELF, name);
+  return `${name} reports ${report.reason}. ${advice}`;
 }
 
 /** An export that is Ready reports its connection at its next listing only. */

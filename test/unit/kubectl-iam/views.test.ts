@@ -775,8 +775,8 @@ describe("the next step", () => {
     };
     expect(next(ready("True", "Authenticated"))).toEqual({ isNeeded: false, text: "Nothing." });
     expect(next(ready("False", "LoginFailed")).text).toMatch(/^iamconn\/c reports LoginFailed\. /);
-    expect(next(ready("False", "Suspended"), { suspend: true }).text).toMatch(
-      /kubectl iam resume iamconn\/c -n n/,
+    expect(next(ready("False", "Suspended"), { suspend: true }).text).toBe(
+      "iamconn/c is not ready. Suspended: kubectl iam resume iamconn/c -n n resumes it.",
     );
   });
 
