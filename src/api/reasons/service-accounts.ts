@@ -28,7 +28,7 @@ export const ofServiceAccounts = {
   AlreadyClaimed: {
     meaning:
       "Another ServiceAccount object, named in the message, manages this account: it had the account first, is older, or uses a ClusterConnection while this object uses a Connection.",
-    fix: "Delete this object: that changes nothing in the console. To manage the account with this object instead, delete the other one with `spec.deletionPolicy: Retain`; with `Revoke`, the account loses its policies.",
+    fix: "Delete the one of the two that nothing uses, with `spec.deletionPolicy: Retain`: that changes nothing in the console. If a status was edited or restored, correct its saId as the message says.",
   },
   CreateOutcomeUnknown: {
     meaning:
@@ -63,7 +63,7 @@ export const ofServiceAccounts = {
       "The status names an account that has another name in the console, or was created for another ServiceAccount: the status was edited, or restored from another object. The operator does not change that account.",
     check:
       "the account in the console, by the saId in the message; `metadata.managedFields` names the author of the status.",
-    fix: "Create the object again, with `spec.saId` to import the account that exists. If the account was renamed in the console, restore its name.",
+    fix: "If the account was renamed in the console, restore its name. Otherwise, correct the saId in the status with the command in the message.",
   },
   ServiceAccountNotActive: {
     meaning:

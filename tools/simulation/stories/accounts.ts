@@ -260,6 +260,28 @@ export const accountStories: readonly Story[] = [
     ]);
     world.expect("and it goes", isThere(world, "second"), false);
   }),
+  ...(["shown", "omitted"] as const).map((accountDescriptions) =>
+    story(
+      `an object whose status was edited has its own account again as advised, with descriptions ${accountDescriptions}`,
+      async (world) => {
+        await world.begin();
+        const key = world.secret();
+        const { saId = "" } = world.key().status?.current ?? {};
+        nameInStatus(world, createInConsole(world));
+        await world.pass(6 * MINUTE);
+        const { message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
+        const patch = { status: { saId: "CORRECT-ID" } };
+        world.expect("what to do", message.includes(`-p '${JSON.stringify(patch)}'`));
+        world.sim.meddle(() =>
+          world.sim.patch(serviceAccountType, ACCOUNT, { status: { saId } }, "status"),
+        );
+        await world.pass(6 * MINUTE);
+        world.expect("the object has it", isReady(world));
+        world.expect("the key stays", world.secret(), key);
+      },
+      { console: { shapes: { accountDescriptions } } },
+    ),
+  ),
   unready("a tpn of another account is not believed", async (world) => {
     const theirs = createInConsole(world);
     const lie = (body: string) =>

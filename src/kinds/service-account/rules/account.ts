@@ -10,6 +10,7 @@ import { reconciling, stalled } from "../../../reconciler/rules/waiting.ts";
 import { creatorOf, markerOf, otherClusterIn } from "../../../resources/marker.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
 import { consoleURLOf, desiredAccount, expectedAccount } from "./desired-account.ts";
+import { ifStatusWasEdited } from "./edited-status.ts";
 import type {
   AccountSnapshot,
   Answered,
@@ -148,9 +149,11 @@ function createdMismatch(
     mismatch === "Maker"
       ? `was made for ServiceAccount ${quoteServerText(creatorOf(description) ?? "")}${inCluster(description)}`
       : `is named ${quoteServerText(name)}, not ${desired.name}`;
+  const renamed =
+    mismatch === "Maker" ? "" : " If the account was renamed in the console, restore its name.";
   return stalled(
     "ServiceAccountMismatch",
-    `Service account ${saId}, which the status names, ${what} in the console, so it does not belong to this object. The operator does not change it. If the status was edited or restored, delete this object and create it again, with spec.saId to import that account.`,
+    `Service account ${saId}, which the status names, ${what} in the console, so it does not belong to this object. The operator does not change it.${renamed} ${ifStatusWasEdited(snapshot)}`,
   );
 }
 

@@ -7,6 +7,7 @@ import { stalled } from "../../../reconciler/rules/waiting.ts";
 import { isOfOtherCluster, markerOf } from "../../../resources/marker.ts";
 import { MINUTE } from "../../../util/time.ts";
 import { truncateList } from "../../../util/truncate-list.ts";
+import { ifStatusWasEdited } from "./edited-status.ts";
 import { otherOwnerOf } from "./owner.ts";
 import type { AccountSnapshot } from "./snapshot.ts";
 
@@ -131,6 +132,10 @@ function claimLost(snapshot: AccountSnapshot): Waiting | undefined {
   const saId = snapshot.account?.saId ?? snapshot.spec.saId;
   const owner = saId === undefined ? undefined : otherOwnerOf(saId, snapshot);
   if (owner === undefined) return undefined;
-  const message = `Service account ${saId} is already managed by ServiceAccount ${keyText(keyOf(owner))}. Delete this object, which changes nothing in the console; or, to manage the account with this object instead, set spec.deletionPolicy: Retain of the other one, then delete that.`;
+  const advice =
+    snapshot.spec.saId === undefined
+      ? ifStatusWasEdited(snapshot)
+      : "Delete the one of the two that nothing uses, with spec.deletionPolicy: Retain: that changes nothing in the console.";
+  const message = `Service account ${saId} is already managed by ServiceAccount ${keyText(keyOf(owner))}. ${advice}`;
   return stalled("AlreadyClaimed", message, CLAIM_RECHECK_MS);
 }

@@ -72,16 +72,28 @@ test.each<[string, Given, string?]>([
   expect(finding && `${finding.state} ${finding.reason}`).toBe(found);
 });
 
-test("a lost claim names the owner", () => {
+test.each([
+  [
+    "imports the account",
+    imported,
+    "Delete the one of the two that nothing uses, with spec.deletionPolicy: Retain: that changes nothing in the console.",
+  ],
+  [
+    "names it in an edited status",
+    {},
+    `If the status was edited or restored, correct its saId; status.current.saId of an ApiKey of this object shows it: kubectl patch iamsa ci-bot -n team-a --subresource=status --type=merge -p '{"status":{"saId":"CORRECT-ID"}}'.`,
+  ],
+])("a lost claim of an object that %s names the owner", (_, change: object, advice) => {
   const older = { uid: "u0", namespace: "team-b", name: "old" };
   const owner = serviceAccount({ status: { saId: "sa-1" }, metadata: older });
   const otherClaims = new Map([["sa-1", [claimOf(owner, { mayImport: false })]]]);
-  expect(firstFinding(preconditions, snapshotOf({ account, otherClaims }))).toMatchObject({
+  expect(
+    firstFinding(preconditions, snapshotOf({ account, otherClaims, ...change })),
+  ).toMatchObject({
     state: "Stalled",
     reason: "AlreadyClaimed",
-    message:
-      "Service account sa-1 is already managed by ServiceAccount team-b/old. Delete this object, which changes nothing in the console; or, to manage the account with this object instead, set spec.deletionPolicy: Retain of the other one, then delete that.",
+    message: `Service account sa-1 is already managed by ServiceAccount team-b/old. ${advice}`,
   });
-  const ours = snapshotOf({ account, otherClaims: new Map() });
+  const ours = snapshotOf({ account, otherClaims: new Map(), ...change });
   expect(firstFinding(preconditions, ours)).toBeUndefined();
 });
