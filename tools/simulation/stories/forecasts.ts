@@ -12,7 +12,7 @@ import {
 } from "../../../src/resources/resource-types.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../src/util/time.ts";
 import { forbidden } from "../../api-server/failure.ts";
-import { treeAt } from "../../api-server/tree.ts";
+import { type Tree, treeAt } from "../../api-server/tree.ts";
 import { OPERATOR_NAMESPACE } from "../places.ts";
 import { ACCOUNT, inNamespace } from "../scenarios.ts";
 import { grant, granting } from "./in-console.ts";
@@ -24,6 +24,46 @@ export interface Circumstance {
   /** Whether the next key can be issued if nothing else is in the way. */
   readonly allows: boolean;
   readonly arrange: (world: StoryWorld) => void;
+}
+
+/** What stops the next key, and how it ends. */
+const ended: readonly {
+  readonly what: string;
+  readonly reason: string;
+  readonly begins: (world: StoryWorld) => void;
+  readonly ends: (world: StoryWorld) => void;
+}[] = [
+  {
+    what: "a suspension",
+    reason: "Suspended",
+    begins: (world) => world.change(apiKeyType, "ci", { suspend: true }),
+    ends: (world) => world.change(apiKeyType, "ci", { suspend: false }),
+  },
+  {
+    what: "an annotation",
+    reason: "PlanOnly",
+    begins: (world) => world.annotate(apiKeyType, "ci", { [annotations.planOnly]: "true" }),
+    ends: (world) => world.annotate(apiKeyType, "ci", { [annotations.planOnly]: null }),
+  },
+  {
+    what: "an immutable Secret",
+    reason: "SecretImmutable",
+    begins: (world) => world.happens({ kind: "EditSecret", how: "MakeImmutable" }),
+    ends: createMutable,
+  },
+];
+
+/** The Secret as it was, but not immutable. */
+function createMutable({ sim }: StoryWorld): void {
+  const { immutable: _, metadata, ...secret } = sim.get(secretType, "ci") ?? {};
+  const { name, namespace, labels, annotations: notes } = metadata as Tree;
+  sim.meddle(() => {
+    sim.delete(secretType, "ci");
+    sim.create(secretType, {
+      ...secret,
+      metadata: { name, namespace, labels, annotations: notes },
+    });
+  });
 }
 
 const PLAN_ONLY = { [annotations.planOnly]: "true" };
@@ -313,6 +353,24 @@ export const forecastStories: readonly Story[] = [
     world.expect("both Secrets have the label", world.issued, 2);
   }),
   ...circumstances.map((one) => forecastStory(one)),
+  ...ended.map(({ what, begins, ends, reason }) =>
+    story(
+      `what is over is not repeated for as long as the console is down: ${what}`,
+      async (world) => {
+        await world.begin();
+        begins(world);
+        await world.pass(MINUTE);
+        world.expect("it was said", forecastOf(world), ["False", reason]);
+        for (const operation of ["getServiceAccount", "listBindings", "searchActions", "login"])
+          world.fault(operation, { kind: "Reset", when: "BeforeCommit" }, 10_000);
+        await world.pass(MINUTE);
+        ends(world);
+        world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "1" });
+        await world.pass(MINUTE);
+        world.expect("it is over", forecastOf(world), ["True", "Allowed"]);
+      },
+    ),
+  ),
   story("an immutable Secret with other content is left as it is, and said", async (world) => {
     await world.begin();
     world.sim.patch(secretType, "ci", { stringData: { extra: "text" }, immutable: true });

@@ -40,14 +40,19 @@ type BlockRule = (
 /** Limits that end at a known time. */
 export const limits: readonly BlockRule[] = [namespaceBudgetIsUsedUp, budgetIsUsedUp, keysAreLost];
 
-/** Time does not end these. */
-export const lastingBlocks: readonly BlockRule[] = [
-  accountIsNotReady,
-  permissionsAreMissing,
+/** Found in the Secrets, whatever the account and the console are like. */
+export const secretBlocks: readonly BlockRule[] = [
   secretIsClaimed,
   secretConflict,
   pendingConflict,
   secretIsImmutable,
+];
+
+/** Time does not end these. */
+export const lastingBlocks: readonly BlockRule[] = [
+  accountIsNotReady,
+  permissionsAreMissing,
+  ...secretBlocks,
   reservedMetadataBlocks,
   lifetimeIsNotGranted,
   responseIsUnreadable,

@@ -8,10 +8,11 @@ import type { KindCondition } from "../../../reconciler/rules/report.ts";
 import { type Instant, toIso8601 } from "../../../util/time.ts";
 import type { Timing } from "../timing.ts";
 import { isMoving } from "./accounts.ts";
-import { lastingBlocks, limits, secretIsImmutable } from "./blocks.ts";
+import { lastingBlocks, limits, secretBlocks } from "./blocks.ts";
 import { rotations } from "./needs.ts";
 import { pairIsNotStored } from "./refused-pair.ts";
-import { isStillToRehearse } from "./rehearsal.ts";
+import { isRefuted } from "./refuted.ts";
+import { isStillToRehearse, stopInRehearsal } from "./rehearsal.ts";
 import { nextWindow, renewalTime } from "./schedule.ts";
 import type { ApiKeySnapshot, KeyNeed } from "./snapshot.ts";
 import { isRejected, replacedInMs } from "./verification.ts";
@@ -33,8 +34,8 @@ export function issuanceAllowed(
   const type = ISSUANCE_ALLOWED;
   if (snapshot.self.deletingSince !== undefined) return { type };
   const stop = stopOfNextKey(snapshot, outcome, at, timing);
-  if (stop === UNKNOWN) return undefined;
-  if (stop !== undefined) return notAllowed(withRotation(stop, snapshot, at));
+  if (stop === UNKNOWN && !isRefuted(reportedReason(snapshot), snapshot)) return undefined;
+  if (stop !== UNKNOWN && stop !== undefined) return notAllowed(withRotation(stop, snapshot, at));
   const window = outsideWindows(snapshot, at);
   const message = "Nothing that would stop the next key is known.";
   return { type, status: "True", ...(window ?? { reason: "Allowed", message }) };
@@ -82,25 +83,20 @@ function stopOfNextKey(
   at: ClockReading,
   timing: Timing,
 ): KeyNeed | typeof UNKNOWN | undefined {
-  const { rehearsal, isPlanned } = snapshot;
-  if (isPlanned) return PLANNED;
+  if (snapshot.isPlanned) return PLANNED;
+  const rehearsed = stopInRehearsal(snapshot);
+  const ofSecret = () => firstFinding(secretBlocks, snapshot, at, NEXT_KEY);
   // A failed run proves nothing else.
   if (outcome.kind === "Failed")
-    return (
-      pairIsNotStored(snapshot, outcome) ??
-      secretIsImmutable(snapshot) ??
-      rehearsal?.stop ??
-      UNKNOWN
-    );
+    return pairIsNotStored(snapshot, outcome) ?? ofSecret() ?? rehearsed ?? UNKNOWN;
   if (outcome.kind === "Waiting" && outcome.condition === ISSUANCE_ALLOWED) return outcome;
   if (outcome.kind === "Suspended") return SUSPENDED;
   const block = firstFinding(lastingBlocks, snapshot, at, NEXT_KEY);
   // The connection has not logged in yet, as after each start of the process, or its console does not respond.
-  if (block?.reason === "ConnectionNotReady" && block.state === "Reconciling") return UNKNOWN;
+  if (block?.reason === "ConnectionNotReady" && block.state === "Reconciling")
+    return ofSecret() ?? UNKNOWN;
   return (
-    block ??
-    rehearsal?.stop ??
-    (isStillUnknown(snapshot) ? UNKNOWN : limitWhenDue(snapshot, at, timing))
+    block ?? rehearsed ?? (isStillUnknown(snapshot) ? UNKNOWN : limitWhenDue(snapshot, at, timing))
   );
 }
 
@@ -142,8 +138,11 @@ const PLANNED: KeyNeed = {
 
 /** Only a read of the whole Secret shows whether it is immutable, and only a rehearsal what the API server accepts. */
 function isStillUnknown(snapshot: ApiKeySnapshot): boolean {
-  const { object, target } = snapshot;
-  const before = findCondition(object.status?.conditions, ISSUANCE_ALLOWED);
-  const isUnread = target.kind === "Unread" && before?.reason === SECRET_IMMUTABLE;
+  const isUnread =
+    snapshot.target.kind === "Unread" && reportedReason(snapshot) === SECRET_IMMUTABLE;
   return isUnread || isStillToRehearse(snapshot);
+}
+
+function reportedReason({ object }: ApiKeySnapshot): string {
+  return findCondition(object.status?.conditions, ISSUANCE_ALLOWED)?.reason ?? "";
 }

@@ -13,6 +13,7 @@ import { DAY, HOUR } from "../../../util/time.ts";
 import { secretNameOf } from "../secret/owner.ts";
 import { describeUnkept, pendingConflict, secretIsImmutable } from "./blocks.ts";
 import { SECRET_NOT_KEPT } from "./not-kept.ts";
+import { isRefuted } from "./refuted.ts";
 import type { ApiKeySnapshot, KeyNeed, Rehearsal, Trial } from "./snapshot.ts";
 import { isCheckRequested } from "./verification.ts";
 
@@ -22,13 +23,20 @@ import { isCheckRequested } from "./verification.ts";
  */
 export function isRehearsalDue(snapshot: ApiKeySnapshot, at: ClockReading): boolean {
   if (!canRehearse(snapshot)) return false;
-  const isDoubtful = isWriteDoubtful(snapshot) || isCheckRequested(snapshot);
+  const isOver = snapshot.rehearsal?.stop !== stopInRehearsal(snapshot);
+  const isDoubtful = isOver || isWriteDoubtful(snapshot) || isCheckRequested(snapshot);
   return isDoubtful || nextRehearsalMs(snapshot, at) === 0;
 }
 
 function isWriteDoubtful({ refusedContent, hasWritten, notKept, rehearsal }: ApiKeySnapshot) {
   if (refusedContent !== undefined) return true;
   return hasWritten === true && (notKept !== undefined || rehearsal?.stop !== undefined);
+}
+
+/** What the last rehearsal has shown, unless the run has read that it is over. */
+export function stopInRehearsal(snapshot: ApiKeySnapshot): KeyNeed | undefined {
+  const stop = snapshot.rehearsal?.stop;
+  return stop === undefined || isRefuted(stop.reason, snapshot) ? undefined : stop;
 }
 
 /** Milliseconds until the next rehearsal; `undefined` if none is possible. */

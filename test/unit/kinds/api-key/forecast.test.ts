@@ -168,7 +168,50 @@ const cases: readonly Situation[] = [
     rest,
     "False ConnectionNotReady",
   ],
-  ["a failed run", delivered({ target: foreign() }), failed, "as before"],
+  ["a failed run", delivered(), failed, "as before"],
+  [
+    "a failed run that has read the Secret of another owner",
+    delivered({ target: foreign() }),
+    failed,
+    "False SecretConflict",
+  ],
+  [
+    "an outage, with the Secret of another owner",
+    delivered({ ...waitingFor("ConnectionNotReady"), target: foreign() }),
+    rest,
+    "False SecretConflict",
+  ],
+  ...["Suspended", "PlanOnly", "InvalidSpec", "SecretImmutable", "SecretConflict"].map(
+    (reason): Situation => [
+      `an outage in which ${reason} ended`,
+      delivered({ ...waitingFor("ConnectionNotReady"), ...saying(reason) }),
+      rest,
+      "True Allowed",
+    ],
+  ),
+  ...["LifetimeNotGranted", "SecretRejected", "BudgetExceeded"].map(
+    (reason): Situation => [
+      `an outage, and ${reason}, which may have ended`,
+      delivered({ ...waitingFor("ConnectionNotReady"), ...saying(reason) }),
+      rest,
+      "as before",
+    ],
+  ),
+  [
+    "a failed run that has read that the Secret is no longer immutable",
+    delivered({ rehearsal: { ...refused, stop: { ...stop, reason: "SecretImmutable" } } }),
+    failed,
+    "as before",
+  ],
+  [
+    "that, and the condition says it",
+    delivered({
+      rehearsal: { ...refused, stop: { ...stop, reason: "SecretImmutable" } },
+      ...saying("SecretImmutable"),
+    }),
+    failed,
+    "True Allowed",
+  ],
   [
     "a failed run whose new pair the API server refuses to store",
     delivered({ held: { attemptId: "a1", pair: pair(2) } }),
@@ -204,7 +247,7 @@ const cases: readonly Situation[] = [
   ...["SecretRejected", "SecretNotKept", "SecretConflict"].map(
     (reason): Situation => [
       `${reason} before this process started`,
-      delivered({ rehearsal: unknown, ...saying(reason) }),
+      delivered({ rehearsal: unknown, pending: { kind: "Unlisted" }, ...saying(reason) }),
       rest,
       "as before",
     ],

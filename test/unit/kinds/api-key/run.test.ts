@@ -136,6 +136,9 @@ test.each(
     Rehearse: {
       "a day after the last rehearsal": delivered(rehearsedAgo(DAY)),
       "an hour after a refusal": delivered(rehearsedAgo(HOUR, { stop: refusedWrite })),
+      "a Secret that was immutable, and was read again": delivered(
+        rehearsedAgo(0, { stop: { ...refusedWrite, reason: "SecretImmutable" } }),
+      ),
       "a refusal of another spec": delivered(
         rehearsedAgo(0, { stop: refusedWrite, generation: 7 }),
       ),
