@@ -28,12 +28,14 @@ export function movesTo(apiKey: Stored, name: string): boolean {
 }
 
 /**
- * How the ApiKey uses the ServiceAccount: it is issued keys of it, or has a superseded key of it that may still work.
- * `undefined` if neither.
+ * How the ApiKey uses the ServiceAccount: it is issued keys of it, its key is of it until it has one of another, or it
+ * has a superseded key of it that may still work. `undefined` if none of these.
  */
-export function useOf(apiKey: Stored, name: string): "Keys" | "SupersededKeys" | undefined {
-  const names = [specAccount(apiKey), ...keysInUse(apiKey.status).map(serviceAccountOf)];
-  if (names.includes(name)) return "Keys";
+export type KeyUse = "Keys" | "MovingKeys" | "SupersededKeys";
+
+export function useOf(apiKey: Stored, name: string): KeyUse | undefined {
+  if (specAccount(apiKey) === name) return "Keys";
+  if (keysInUse(apiKey.status).map(serviceAccountOf).includes(name)) return "MovingKeys";
   const { superseded = [] } = apiKey.status ?? {};
   const works = superseded.some(
     ({ state, serviceAccount }) =>

@@ -21,8 +21,12 @@ import { type Instant, parseInstant } from "../../util/time.ts";
 import { readClaim, readOtherClaims, refOf } from "./claims.ts";
 import type { MarkedAccounts } from "./marked-accounts.ts";
 import { fromStatus } from "./rules/account.ts";
-import { SUPERSEDED_KEYS } from "./rules/deletion.ts";
-import type { AccountKind, AccountReading, AccountSnapshot } from "./rules/snapshot.ts";
+import type {
+  AccountKind,
+  AccountReading,
+  AccountSnapshot,
+  AccountUser,
+} from "./rules/snapshot.ts";
 import { accountStatusCodec } from "./rules/status.ts";
 
 /** Reads only the caches. The rules decide which console calls are due, and in what order. */
@@ -143,14 +147,12 @@ function responseOf(
   return known.find((each) => each !== undefined && each.attemptId === attempt?.id);
 }
 
-interface User extends Pick<ReportedObject, "status"> {
-  readonly name: string;
-}
+type User = AccountUser & Pick<ReportedObject, "status">;
 
 function readUsers(users: readonly User[]): Pick<AccountSnapshot, "users" | "usersAreBlocked"> {
   const isBlocked = (user: User) => blockedSince(user) !== undefined;
   return {
-    users: users.map(({ name }) => name).sort(),
+    users: users.map(({ name, use }) => ({ name, use })).sort((a, b) => (a.name < b.name ? -1 : 1)),
     usersAreBlocked: users.length > 0 && users.every(isBlocked),
   };
 }
@@ -164,20 +166,18 @@ function usersOf(object: ServiceAccount, caches: Caches): readonly User[] {
     .indexedBy(indexes.serviceAccount)
     .filter(({ type }) => type.kind !== apiKeyType.kind)
     .flatMap(({ type, store }) =>
-      store
-        .byIndex(indexes.serviceAccount, keyText(key))
-        .map((user) => ({ ...user, name: `${type.kind} ${user.metadata.name}` })),
+      store.byIndex(indexes.serviceAccount, keyText(key)).map((user) => {
+        const name = `${type.kind} ${user.metadata.name}`;
+        return { ...user, name, use: "Policies" as const };
+      }),
     );
   const apiKeys = caches
     .of(apiKeyType)
     .byIndex(indexes.serviceAccount, keyText(key))
     .flatMap((apiKey) => {
       const use = useOf(apiKey, key.name);
-      const name = `ApiKey ${apiKey.metadata.name}`;
-      if (use === "Keys") return [{ ...apiKey, name }];
-      return use === undefined || isPowerless
-        ? []
-        : [{ ...apiKey, name: `${name} ${SUPERSEDED_KEYS}` }];
+      if (use === undefined || (use === "SupersededKeys" && isPowerless)) return [];
+      return [{ ...apiKey, name: `ApiKey ${apiKey.metadata.name}`, use }];
     });
   return [...others, ...apiKeys];
 }

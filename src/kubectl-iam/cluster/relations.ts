@@ -1,4 +1,5 @@
 /** References between objects. Pure. */
+import { useOf } from "../../accounts/key-accounts.ts";
 import type { ConnectionRef } from "../../api/fields.ts";
 import type { AnyObject, Named } from "./kinds.ts";
 import type { World } from "./read.ts";
@@ -34,11 +35,22 @@ export function chainOf(object: AnyObject, world: World): Chain {
 /** The objects that refer to a connection or an account and block its deletion. */
 export function usersOf(object: AnyObject, world: World): readonly AnyObject[] {
   if (object.kind === "ServiceAccount")
-    return ([...world.apiKeys, ...world.policyBindings] as readonly AnyObject[]).filter((user) =>
-      belongsTo(user, object),
-    );
+    return [...keysOf(object, world), ...policiesOf(object, world)];
   const users = [...world.serviceAccounts, ...world.quotaExports] as readonly AnyObject[];
   return users.filter((user) => refersTo(user, object));
+}
+
+/** Also those that move to another account, or have a superseded key that may still work. */
+function keysOf({ metadata }: AnyObject, { apiKeys }: World): readonly AnyObject[] {
+  const found = apiKeys.filter(
+    (each) =>
+      each.metadata.namespace === metadata.namespace && useOf(each, metadata.name) !== undefined,
+  );
+  return found as readonly AnyObject[];
+}
+
+function policiesOf(account: AnyObject, { policyBindings }: World): readonly AnyObject[] {
+  return (policyBindings as readonly AnyObject[]).filter((each) => belongsTo(each, account));
 }
 
 function connectionsOf({ clusterConnections, connections }: World): readonly AnyObject[] {

@@ -62,7 +62,7 @@ function isReader({ kind }: Named): boolean {
 
 function stepOf(object: AnyObject, world: World, now: Instant, secretIsMissing: boolean): NextStep {
   const { ready, reason, message, isStalled } = readinessOf(object);
-  if (isBeingDeleted(object) && reason === "InUse") return needed(deleteUsers(object, world));
+  if (isBeingDeleted(object) && reason === "InUse") return needed(adviceIn(message) ?? message);
   if (isOutdated(object)) return { isNeeded: false, text: UNSEEN };
   if (reportsSuspension(object)) return needed(resume(object, world));
   if (isBeingDeleted(object) && !isStalled && reason !== "PlanOnly")
@@ -105,18 +105,13 @@ function needed(text: string): NextStep {
   return { isNeeded: true, text };
 }
 
-function deleteUsers(object: AnyObject, world: World): string {
-  const found = usersOf(object, world);
-  const users = found.map((user) => {
+function namesOfUsers(object: AnyObject, world: World): string {
+  const names = usersOf(object, world).map((user) => {
     const { namespace } = user.metadata;
     const isHere = namespace === object.metadata.namespace;
     return isHere ? nameOf(user) : `${nameOf(user)} in ${namespace}`;
   });
-  if (users.length === 0) return readinessOf(object).message;
-  const move = found.some(({ kind }) => kind === "ApiKey")
-    ? " An ApiKey can instead name another ServiceAccount in spec.serviceAccountRef."
-    : "";
-  return `Delete ${users.join(", ")}: ${users.length === 1 ? "it still uses" : "they still use"} this object.${move}`;
+  return names.join(", ");
 }
 
 function restore(account: Named): string {
@@ -125,8 +120,9 @@ function restore(account: Named): string {
 
 function resume(object: AnyObject, world: World): string {
   if (isBeingDeleted(object)) {
-    const users = usersOf(object, world).length === 0 ? "" : ` ${deleteUsers(object, world)}`;
-    return `Being deleted, and suspended: ${commandAbout("resume", object)} continues the deletion.${users}`;
+    const users = namesOfUsers(object, world);
+    const then = users === "" ? "" : ` Then it waits for what still uses the object: ${users}.`;
+    return `Being deleted, and suspended: ${commandAbout("resume", object)} continues the deletion.${then}`;
   }
   const rotation = object.kind === "ApiKey" ? pendingRotation(object as ApiKey) : undefined;
   const then =

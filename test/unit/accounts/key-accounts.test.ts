@@ -48,8 +48,8 @@ test("a key in use of another account moves", () => {
 
 test.each([
   ["the spec names it", {}, "bot", "Keys"],
-  ["the key in use belongs to it", { current: of("former") }, "former", "Keys"],
-  ["an attempt is open for it", { attempt: of("former") }, "former", "Keys"],
+  ["the key in use belongs to it", { current: of("former") }, "former", "MovingKeys"],
+  ["an attempt is open for it", { attempt: of("former") }, "former", "MovingKeys"],
   ["a superseded key works", former("Live"), "former", "SupersededKeys"],
   ["a superseded key may work", former("Unknown"), "former", "SupersededKeys"],
   ["a superseded key of another account works", former("Live"), "third", undefined],

@@ -317,7 +317,7 @@ const ending: readonly Story[] = [
     const { reason, message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
     world.expect("it waits", reason, "InUse");
     world.expect("for that key", message.includes("ApiKey ci (superseded keys)"));
-    world.expect("nothing has to be deleted", message.includes("first."), false);
+    world.expect("nothing has to be deleted", message.includes("Delete"), false);
     world.expect("the ApiKey goes on", said(world), "True KeyDelivered");
   }),
   unready(
@@ -366,7 +366,9 @@ const ending: readonly Story[] = [
       const { message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
       world.expect(
         "both ways are named",
-        /Delete ApiKey ci, .*; an ApiKey can instead name another/.test(message),
+        /Delete ApiKey ci first; an ApiKey can instead name another .* Delete PolicyBinding reader last/.test(
+          message,
+        ),
       );
       moveTo(world, OTHER);
       await world.pass(MINUTE);

@@ -13,7 +13,13 @@ import { type Blocked, blockedBy } from "./blocked.ts";
 import type { LostAccount } from "./lost-account.ts";
 import { otherOwnerOf } from "./owner.ts";
 import { connectionNotUsable } from "./preconditions.ts";
-import type { AccountSnapshot, Answered, KnownAccount, WithAccount } from "./snapshot.ts";
+import type {
+  AccountSnapshot,
+  AccountUser,
+  Answered,
+  KnownAccount,
+  WithAccount,
+} from "./snapshot.ts";
 import {
   boundByOperator,
   lateSync,
@@ -257,26 +263,34 @@ function remainder(snapshot: AccountSnapshot): string {
     : `the account that attempt ${attempt.id} of ${name} possibly created`;
 }
 
-/** How `users` marks an ApiKey of another account that still has keys of this account. */
-export const SUPERSEDED_KEYS = "(superseded keys)";
-
 /** A finding that the account is gone stays: it decides about keys and policies until the object is deleted. */
 export function inUse({ object, users }: Pick<AccountSnapshot, "object" | "users">): Waiting {
-  const former = users.filter((user) => user.endsWith(SUPERSEDED_KEYS));
-  const others = users.filter((user) => !former.includes(user));
-  const move = others.some((user) => user.startsWith("ApiKey "))
-    ? "; an ApiKey can instead name another ServiceAccount in spec.serviceAccountRef"
-    : "";
-  const advice = [
-    others.length === 0 ? "" : ` Delete ${nameAll(others)} first${move}.`,
-    former.length === 0
-      ? ""
-      : ` Keys of this account may still work: ${nameAll(former)}. The deletion waits until they are revoked or expire, or until spec.access: Revoked has taken all permissions from them. Keep these ApiKeys: they issue keys of another account.`,
-  ].join("");
-  const message = `Deletion waits for objects that still use this object.${advice}`;
+  const said = ["Deletion waits for objects that still use this object.", ...adviceOn(users)];
+  const message = said.join(" ");
   if (object.status?.ownership !== "Gone") return reconciling("InUse", message, RECHECK_MS);
   const isGone = `The console no longer has service account ${object.status?.saId}.`;
   return stalled("ServiceAccountGone", `${isGone} ${message}`, RECHECK_MS);
+}
+
+/** Keys that workloads use need the policies: these go last. */
+function adviceOn(users: readonly AccountUser[]): readonly string[] {
+  const named = (wanted: AccountUser["use"]) =>
+    nameAll(users.filter(({ use }) => use === wanted).map(({ name }) => name));
+  const keys = named("Keys");
+  const moving = named("MovingKeys");
+  const superseded = named("SupersededKeys");
+  const policies = named("Policies");
+  const isAlone = users.every(({ use }) => use === "Policies");
+  return [
+    keys &&
+      `Delete ${keys} first; an ApiKey can instead name another ServiceAccount in spec.serviceAccountRef.`,
+    moving &&
+      `Wait until the move of ${moving} to another ServiceAccount is done; the condition IssuanceAllowed says what it waits for.`,
+    policies &&
+      `Delete ${policies} ${isAlone ? "first" : "last, because keys in use need its policies"}.`,
+    superseded &&
+      `Keys of this account may still work: ${superseded} (superseded keys). The deletion waits until they are revoked or expire, or until spec.access: Revoked has taken all permissions from them. Keep these ApiKeys: they issue keys of another account.`,
+  ].filter((sentence) => sentence !== "");
 }
 
 function leaveUnclear(saIds: readonly string[]): Released {

@@ -1,5 +1,6 @@
 /** The data of a run over a ServiceAccount. */
 
+import type { KeyUse } from "../../../accounts/key-accounts.ts";
 import type { ApiKey } from "../../../api/api-key.ts";
 import type { ServiceAccount, ServiceAccountSpec } from "../../../api/service-account.ts";
 import type { IamErrorCode } from "../../../console/errors.ts";
@@ -25,6 +26,13 @@ export type AccountEnded = Ended<AccountKind>;
 export type AccountReading = ReadContext<AccountKind>;
 export type AccountRun = RunContext<AccountKind>;
 
+/** An ApiKey or a PolicyBinding. */
+export interface AccountUser {
+  /** Kind and name. */
+  readonly name: string;
+  readonly use: KeyUse | "Policies";
+}
+
 export interface AccountSnapshot {
   readonly object: ServiceAccount;
   readonly spec: ServiceAccountSpec;
@@ -38,10 +46,8 @@ export interface AccountSnapshot {
   readonly attempt: CreationAttempt | undefined;
   /** The response of the open attempt, if it was received and cannot be read. */
   readonly unreadableResponse: AccountStatus["unreadableResponse"];
-  /**
-   * ApiKeys and PolicyBindings that refer to the object, by kind and name. Empty unless the object is being deleted.
-   */
-  readonly users: readonly string[];
+  /** What uses the object. Empty unless the object is being deleted. */
+  readonly users: readonly AccountUser[];
   /** Whether there are users, and the deletion of each waits for the console: then this deletion waits for it too. */
   readonly usersAreBlocked: boolean;
   /**

@@ -5,7 +5,6 @@ import {
   type CleanUp,
   endAfter,
   inUse,
-  SUPERSEDED_KEYS,
 } from "../../../../src/kinds/service-account/rules/deletion.ts";
 import type { AccountSnapshot } from "../../../../src/kinds/service-account/rules/snapshot.ts";
 import { policyOf } from "../../../../src/kinds/service-account/rules/unbinding.ts";
@@ -23,6 +22,7 @@ import {
   play,
   serviceAccount,
   snapshotOf,
+  using,
 } from "./objects.ts";
 
 const attempt = { id: "a-1", startTime: NOW - 60_000, name: accountName, described: undefined };
@@ -52,7 +52,7 @@ function toText(given: Given, now = NOW): string {
   return [...became, kind, ...reasons].join(" ");
 }
 
-const users = ["ApiKey ci-bot"];
+const users = [using("Keys", "ApiKey ci-bot")];
 const suspended = { spec: { suspend: true } };
 /** The clock was wrong until the console answered with its list. */
 const corrected: Given = { attempt, answers: { ListAccounts: { listing: none, attempt: young } } };
@@ -335,32 +335,33 @@ test.each<[string, Given, string]>([
 test.each([
   [
     "ApiKeys",
-    ["ApiKey a"],
-    [" Delete ApiKey a first; an ApiKey can instead name another"],
-    "may still work",
+    [using("Keys", "ApiKey a")],
+    "Delete ApiKey a first; an ApiKey can instead name another ServiceAccount in spec.serviceAccountRef.",
   ],
-  ["PolicyBindings", ["PolicyBinding a"], [" Delete PolicyBinding a first."], "ApiKey"],
+  ["PolicyBindings", [using("Policies", "PolicyBinding a")], "Delete PolicyBinding a first."],
   [
     "superseded keys",
-    [`ApiKey b ${SUPERSEDED_KEYS}`],
-    ["Keys of this account may still work: ApiKey b", "Keep these ApiKeys"],
-    "first.",
+    [using("SupersededKeys", "ApiKey b")],
+    "Keys of this account may still work: ApiKey b (superseded keys). The deletion waits until they are revoked or expire, or until spec.access: Revoked has taken all permissions from them. Keep these ApiKeys: they issue keys of another account.",
   ],
   [
-    "both",
-    ["ApiKey a", `ApiKey b ${SUPERSEDED_KEYS}`],
-    ["Delete ApiKey a first; ", "work: ApiKey b"],
-    "a, ApiKey b",
+    "keys and their policies",
+    [using("Keys", "ApiKey a"), using("Policies", "PolicyBinding p")],
+    "Delete ApiKey a first; an ApiKey can instead name another ServiceAccount in spec.serviceAccountRef. Delete PolicyBinding p last, because keys in use need its policies.",
   ],
-])("a deletion that waits says what to do about %s", (_, users, said, unsaid) => {
+  [
+    "keys that move, and their policies",
+    [using("MovingKeys", "ApiKey a"), using("Policies", "PolicyBinding p")],
+    "Wait until the move of ApiKey a to another ServiceAccount is done; the condition IssuanceAllowed says what it waits for. Delete PolicyBinding p last, because keys in use need its policies.",
+  ],
+])("a deletion that waits says what to do about %s", (_, users, advice) => {
   const { message } = inUse({ object: { metadata: {} } as never, users });
-  for (const text of said) expect(message).toContain(text);
-  expect(message).not.toContain(unsaid);
+  expect(message).toBe(`Deletion waits for objects that still use this object. ${advice}`);
 });
 
 test("a deletion that waits does not forget that the account is gone", () => {
   const object = { metadata: {}, status: { saId: "sa-1", ownership: "Gone" } } as never;
-  const { reason, state, message } = inUse({ object, users: ["ApiKey a"] });
+  const { reason, state, message } = inUse({ object, users: [using("Keys", "ApiKey a")] });
   expect([state, reason]).toEqual(["Stalled", "ServiceAccountGone"]);
   expect(message).toContain("no longer has service account sa-1. Deletion waits");
 });

@@ -13,7 +13,17 @@ import type { AccountSnapshot } from "../../../../src/kinds/service-account/rule
 import { attemptId, describeKey } from "../../../../src/resources/marker.ts";
 import { DAY, HOUR, MINUTE, SECOND, toIso8601 } from "../../../../src/util/time.ts";
 import { cachesWith } from "../../../support/caches-with.ts";
-import { account, at, deleted, key, NOW, play, serviceAccount, snapshotOf } from "./objects.ts";
+import {
+  account,
+  at,
+  deleted,
+  key,
+  NOW,
+  play,
+  serviceAccount,
+  snapshotOf,
+  using,
+} from "./objects.ts";
 
 const idOf = (name: string) => attemptId(`${name}-uid`, "1");
 const attemptOf = (name: string, changes: object = {}) => ({
@@ -360,7 +370,7 @@ describe("the account's keys are listed", () => {
   });
 
   test("while the account is being deleted, before its users are looked at", () => {
-    const given = { object: deleted, account, apiKeys: ci, users: ["ApiKey ci"] };
+    const given = { object: deleted, account, apiKeys: ci, users: [using("Keys", "ApiKey ci")] };
     expect(play(given).step).toMatchObject({ kind: "GetAccount", saId: "sa-1" });
     expect(play({ ...given, apiKeys: [] }).step).toMatchObject({ reason: "InUse" });
   });

@@ -12,6 +12,7 @@ import { MarkedAccounts } from "../../../../src/kinds/service-account/marked-acc
 import { accountAfter } from "../../../../src/kinds/service-account/rules/account.ts";
 import type {
   AccountSnapshot,
+  AccountUser,
   Claim,
   KnownAccount,
 } from "../../../../src/kinds/service-account/rules/snapshot.ts";
@@ -85,6 +86,10 @@ export function claimOf(object: ServiceAccount, changes: Partial<Claim> = {}): C
 }
 
 /** An object in order that has no account yet; `spec` is what its spec says. */
+export function using(use: AccountUser["use"], name: string): AccountUser {
+  return { name, use };
+}
+
 export function snapshotOf(
   changes: Partial<AccountSnapshot> = {},
   spec: object = {},

@@ -12,7 +12,7 @@ import { readinessOf, statusOf } from "../../../../src/reconciler/rules/report.t
 import { reconciling } from "../../../../src/reconciler/rules/waiting.ts";
 import { MINUTE, toIso8601 } from "../../../../src/util/time.ts";
 import { blockedSince } from "../blocked-cleanup.ts";
-import { account, at, deleted, NOW, serviceAccount, snapshotOf } from "./objects.ts";
+import { account, at, deleted, NOW, serviceAccount, snapshotOf, using } from "./objects.ts";
 
 interface Given {
   readonly seen?: Partial<AccountSnapshot>;
@@ -283,7 +283,7 @@ test("only a suspended run reports the object as suspended", () => {
 });
 
 test("a deletion says what it waits for even while it is suspended", () => {
-  const seen = { object: deleted, account, users: ["ApiKey key"] };
+  const seen = { object: deleted, account, users: [using("Keys", "ApiKey key")] };
   const waiting = { ...reconciling("Suspended", "suspended"), kind: "Waiting" } as const;
   const [object] = reportOf({ seen, spec: { suspend: true } }, waiting).objects;
   expect(object?.readiness).toMatchObject({ state: "Reconciling", reason: "InUse" });

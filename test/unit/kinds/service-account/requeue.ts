@@ -66,7 +66,7 @@ const situations = fc
       { ok: false, waiting: reconciling("ConnectionNotReady", "wait") },
       { ok: false, waiting: stalled("ConnectionSuspended", "wait") },
     ),
-    users: fc.constantFrom([], ["ApiKey one"]),
+    users: fc.constantFrom([], [accounts.using("Keys", "ApiKey one")]),
     unlistedKeyTime: rarely(before),
     keyRecoveryTime: rarely(before),
     recoveryTime: rarely(before),
