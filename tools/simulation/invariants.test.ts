@@ -805,6 +805,20 @@ describe("in the end", () => {
       "a live key whose ApiKey is gone, and that its account does not report",
       accountWithUnnamedKey,
     ],
+    [
+      "safe advice",
+      "advice from before the key was in use",
+      async (stage) => {
+        stage.apiKey();
+        const message = "Delete this ApiKey.";
+        const conditions = [{ ...READY, message, lastTransitionTime: stage.time() }];
+        stage.status(apiKeyType, "ci", { attempt: attemptFor("NoKeyYet", stage), conditions });
+        const pair = stage.issue();
+        await stage.pass(1);
+        stage.secret({ ...pair }, { annotations: { [annotations.keyId]: pair.keyId } });
+        stage.status(apiKeyType, "ci", { attempt: null, current: stage.current(pair.keyId) });
+      },
+    ],
     ["no crash", "a bug that nothing caught", (stage) => stage.world.escaped.push("TypeError")],
   ];
 

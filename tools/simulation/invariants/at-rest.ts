@@ -11,6 +11,7 @@ import type { CallRecord } from "../journal.ts";
 import { NAMESPACE } from "../places.ts";
 import type { SimWorld } from "../sim-world.ts";
 import { keysAccountedFor } from "./key-accounting.ts";
+import { adviceKeepsKeys } from "./safe-advice.ts";
 import {
   accountsOf,
   apiKeysOf,
@@ -237,6 +238,12 @@ const policiesAreTold: EndCheck = ({ world }) => {
   return wrong.find((what) => what !== undefined);
 };
 
+function lastAdviceKeepsKeys({ world }: End): string | undefined {
+  return world.kube.storage.all
+    .map((stored) => adviceKeepsKeys(world, stored))
+    .find((found) => found !== undefined);
+}
+
 export const endChecks: Readonly<Record<string, EndCheck>> = {
   "L1 declared state": ({ world, unreached }) => unreached(world),
   "S4 issues": issuesAreBounded,
@@ -246,5 +253,6 @@ export const endChecks: Readonly<Record<string, EndCheck>> = {
   "S11 told": policiesAreTold,
   "S18 quiescence": isQuiet,
   "pending removed": secretsAreTidy,
+  "safe advice": lastAdviceKeepsKeys,
   "no crash": nothingEscaped,
 };

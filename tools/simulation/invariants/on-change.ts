@@ -1,5 +1,4 @@
 /** What must hold of every single change of a stored object. Each answers what is wrong, if anything. */
-import type { Condition } from "../../../src/api/conditions.ts";
 import { FINALIZER, labels } from "../../../src/api/meta.ts";
 import { listedKeyIds } from "../../../src/kinds/api-key/rules/status.ts";
 import type { Secret } from "../../../src/kube/resource-types.ts";
@@ -7,13 +6,13 @@ import { parseInstant } from "../../../src/util/time.ts";
 import type { Change } from "../../api-server/storage.ts";
 import { type Tree, treeAt } from "../../api-server/tree.ts";
 import type { SimWorld } from "../sim-world.ts";
-import { gapOf } from "./always.ts";
+import { adviceKeepsKeys } from "./safe-advice.ts";
 import {
   apiKeysOf,
   asApiKey,
   asSecret,
+  conditionsOf,
   isOurs,
-  issuingObject,
   isTarget,
   keyIdsIn,
   pairOf,
@@ -204,11 +203,6 @@ const transitionsAreReal: ChangeCheck = ({ world, change, byOperator }) => {
   return wrong && `lastTransitionTime of ${wrong.type} moved, its status did not`;
 };
 
-function conditionsOf(object: Tree): readonly Condition[] {
-  const { conditions } = treeAt(object, "status");
-  return Array.isArray(conditions) ? (conditions as unknown as readonly Condition[]) : [];
-}
-
 /** [S8] What arrives late is refused if the object has changed since it was sent. */
 const lateWritesAreRefused: ChangeCheck = ({ world, change, byOperator }) => {
   if (!byOperator || change.previous === undefined) return undefined;
@@ -236,36 +230,6 @@ function isReadable(text: string): boolean {
   return isSentence && !/undefined|\[object|\.\./.test(text) && !PLURAL_OF_ONE.test(text);
 }
 
-/** What ends a key that consumers use. After "then", they have another one; a missing connection is to be created first. */
-const ENDS_KEY =
-  /(?<!then |create it, or )\b(?:delete|recreate|create|replace) (?:this|the) (?:ApiKey|Secret|object)\b/i;
-
-const adviceKeepsKeys: ChangeCheck = ({ world, change, byOperator }) => {
-  if (!byOperator || treeAt(change.object, "metadata").deletionTimestamp !== undefined)
-    return undefined;
-  const messages = conditionsOf(change.object).map(({ message }) => message ?? "");
-  const fatal = messages.find((text) => ENDS_KEY.test(text));
-  if (fatal === undefined) return undefined;
-  const used = apiKeysOfObject(world, change).find((each) => hasUsedKey(world, each));
-  return used && `the key of ${used.metadata.name} works, and a condition says ${fatal}`;
-};
-
-/** The ApiKey itself, or those of a ServiceAccount. */
-function apiKeysOfObject(world: SimWorld, { kind, object }: Change): readonly StoredApiKey[] {
-  if (kind.type.kind === "ApiKey") return [asApiKey(object)];
-  if (kind.type.kind !== "ServiceAccount") return [];
-  const place = placeOf(asApiKey(object));
-  return apiKeysOf(world).filter(({ metadata: { namespace = "" }, spec }) => {
-    const { name } = spec.serviceAccountRef;
-    return placeOf({ metadata: { namespace, name } }) === place;
-  });
-}
-
-function hasUsedKey(world: SimWorld, apiKey: StoredApiKey): boolean {
-  const { keyId = "" } = apiKey.status?.current ?? {};
-  return gapOf(world, apiKey) === undefined && issuingObject(world, keyId) !== undefined;
-}
-
 export const changeChecks: Readonly<Record<string, ChangeCheck>> = {
   "S1 pair": pairIsOfOneAnswer,
   "S6 lost once": orphansAreLost,
@@ -281,5 +245,6 @@ export const changeChecks: Readonly<Record<string, ChangeCheck>> = {
   "S16 key times": timesOfKeyStay,
   "S16 transitions": transitionsAreReal,
   "readable message": messagesAreSentences,
-  "safe advice": adviceKeepsKeys,
+  "safe advice": ({ world, change, byOperator }) =>
+    byOperator ? adviceKeepsKeys(world, change) : undefined,
 };

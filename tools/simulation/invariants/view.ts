@@ -2,6 +2,7 @@
 
 import { accountIndex } from "../../../src/accounts/key-accounts.ts";
 import type { ApiKey } from "../../../src/api/api-key.ts";
+import type { Condition } from "../../../src/api/conditions.ts";
 import { annotations, labels } from "../../../src/api/meta.ts";
 import type { PolicyBinding } from "../../../src/api/policy-binding.ts";
 import type { ServiceAccount } from "../../../src/api/service-account.ts";
@@ -36,6 +37,11 @@ export const secretsOf = (world: SimWorld) =>
 
 export const asApiKey = (object: Tree) => asRead(apiKeyType, object as unknown as StoredApiKey);
 export const asSecret = (object: Tree) => object as unknown as Secret;
+
+export function conditionsOf(object: Tree): readonly Condition[] {
+  const { conditions } = treeAt(object, "status");
+  return Array.isArray(conditions) ? (conditions as unknown as readonly Condition[]) : [];
+}
 
 export function isOurs({ metadata }: Secret): boolean {
   return metadata.labels?.[labels.apiKey] !== undefined;
