@@ -729,44 +729,56 @@ export const bindingStories: readonly Story[] = [
     }
     world.expect("few corrections", world.calls("syncBindings") <= 7);
   }),
-  unready("a fight over policies is told, also after a restart", async (world) => {
-    await world.begin({ policyIds: [READ] });
-    const ask = async (token: string) => {
-      world.annotate(policyBindingType, "reader", { [annotations.reconcileRequestedAt]: token });
-      await world.pass(10 * SECOND);
-    };
-    for (let round = 0; round < 6; round += 1) {
-      bindInConsole(world, [MEMBER]);
-      await ask(`round ${round}`);
-    }
-    const expectTold = (when: string) => {
-      world.expect(`nothing is bound ${when}`, world.bound, [MEMBER]);
-      world.expect(`the reason ${when}`, reasonOf(world), "Contended");
-      const told = [bindingStatus(world).policyCount, recordOf(world).policyCount];
-      world.expect(`the numbers ${when}`, told, [0, 1]);
-      const policies = listAt(recordOf(world), "policies") as readonly Tree[];
-      const missing = policies.filter((each) => each.missing === true);
-      world.expect(
-        `what is missing ${when}`,
-        missing.map((each) => each.policyId),
-        [READ],
-      );
-    };
-    expectTold("at first");
-    world.happens({ kind: "Kill" });
-    await world.pass(MINUTE);
-    expectTold("after a restart");
-    world.change(serviceAccountType, ACCOUNT, { description: "new" });
-    await world.pass(10 * SECOND);
-    expectTold("after another change");
-    await world.pass(HOUR);
-    world.expect("it is corrected", world.bound, [MEMBER, READ]);
-    world.expect(
-      "and told",
-      [reasonOf(world), recordOf(world).contendedUntil],
-      ["Synced", undefined],
-    );
-  }),
+  ...(["Keep", "Remove"] as const).map((foreignPolicies) =>
+    unready(
+      `a fight over policies is told, also after a restart (${foreignPolicies})`,
+      async (world) => {
+        await world.begin({ policyIds: [READ], account: { foreignPolicies } });
+        const ask = async (token: string) => {
+          world.annotate(policyBindingType, "reader", {
+            [annotations.reconcileRequestedAt]: token,
+          });
+          await world.pass(10 * SECOND);
+        };
+        for (let round = 0; round < 6; round += 1) {
+          bindInConsole(world, [MEMBER]);
+          await ask(`round ${round}`);
+        }
+        const expectTold = (when: string) => {
+          world.expect(`nothing is bound ${when}`, world.bound, [MEMBER]);
+          world.expect(`the reason ${when}`, reasonOf(world), "Contended");
+          const told = [bindingStatus(world).policyCount, recordOf(world).policyCount];
+          world.expect(`the numbers ${when}`, told, [0, 1]);
+          const policies = listAt(recordOf(world), "policies") as readonly Tree[];
+          const missing = policies.filter((each) => each.missing === true);
+          world.expect(
+            `what is missing ${when}`,
+            missing.map((each) => each.policyId),
+            [READ],
+          );
+        };
+        expectTold("at first");
+        for (const token of ["once more", "and again", "and again and again"]) {
+          await ask(token);
+          expectTold(token);
+        }
+        world.happens({ kind: "Kill" });
+        await world.pass(MINUTE);
+        expectTold("after a restart");
+        world.change(serviceAccountType, ACCOUNT, { description: "new" });
+        await world.pass(10 * SECOND);
+        expectTold("after another change");
+        await world.pass(HOUR);
+        const corrected = foreignPolicies === "Keep" ? [MEMBER, READ] : [READ];
+        world.expect("it is corrected", world.bound, corrected);
+        world.expect(
+          "and told",
+          [reasonOf(world), recordOf(world).contendedUntil],
+          ["Synced", undefined],
+        );
+      },
+    ),
+  ),
   unready("more policies than a status can name are not bound", async (world) => {
     await world.begin({ policyIds: [READ] });
     const console = world.sim.console.world;

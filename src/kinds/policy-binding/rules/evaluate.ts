@@ -54,7 +54,8 @@ export interface Evaluation {
  * Decides on the console's answer if this run has one, otherwise on the account's ledger. IDs of policies are as they
  * were submitted, whatever the console has made of them.
  */
-export function evaluate({ availability, bindings, live, state, now }: UsableSnapshot): Evaluation {
+export function evaluate(snapshot: UsableSnapshot): Evaluation {
+  const { availability, bindings, live, state, now } = snapshot;
   const { account } = availability;
   const unanswered = watchedSync({ now }, state)?.policyIds ?? [];
   const { isolating } = state;
@@ -71,7 +72,7 @@ export function evaluate({ availability, bindings, live, state, now }: UsableSna
     input.live.readable &&
     decided.sync !== undefined &&
     decided.reappeared.length === 0 &&
-    !mustRead(recorded);
+    !mustRead(isContended(snapshot) ? withoutForeign(recorded) : recorded);
   // Revoking access is never delayed.
   const until =
     isDrift && !account.accessRevoked ? contendedUntil(state.corrections, now) : undefined;
@@ -86,6 +87,19 @@ export function evaluate({ availability, bindings, live, state, now }: UsableSna
     verified: live !== undefined && blocked === undefined && (live.readable || sync !== undefined),
     contendedUntil: until,
   };
+}
+
+/** Whether drift is on record as such, and not corrected. */
+function isContended({ account }: UsableSnapshot): boolean {
+  return account.status?.bindings?.contendedUntil !== undefined;
+}
+
+/** Foreign policies that a read has shown are drift, even if they are to be removed. */
+function withoutForeign(recorded: DecisionInput): DecisionInput {
+  const { ledger } = recorded.account;
+  const policies = ledger.policies.filter(({ state }) => state !== "Foreign");
+  const account = { ...recorded.account, ledger: { ...ledger, policies } };
+  return { ...recorded, account, live: fromLedger(account) };
 }
 
 /** Only IDs that the operator has submitted, or was about to: a declared ID that was not may name another policy. */
