@@ -210,9 +210,7 @@ function* maintainKey(start: ApiKeySnapshot, parts: RunParts): ApiKeyEffects<Api
   const contents = contentToRestore(s, readNow());
   if (contents !== undefined) s = yield* effects.renderSecret(s, contents);
   s = yield* checkKeyInUse(s, parts);
-  if (waitForKeyInUse(s, readNow(), timing) !== undefined) return s;
-  s = yield* retireKeys(s, parts);
-  if (waitForKeyInUse(s, readNow(), timing) !== undefined) return s;
+  if (waitForKeyInUse(s, readNow(), timing) === undefined) s = yield* retireKeys(s, parts);
   return isRehearsalDue(s, readNow()) ? yield* effects.rehearse(s) : s;
 }
 

@@ -371,6 +371,18 @@ export const forecastStories: readonly Story[] = [
       },
     ),
   ),
+  unready(
+    "a refused key is not said to be replaced where no other can be delivered",
+    async (world) => {
+      await world.begin();
+      refuse(world, "ci-next");
+      world.happens({ kind: "EndKeys", how: "Disable" });
+      world.annotate(apiKeyType, "ci", { [annotations.reconcileRequestedAt]: "now" });
+      await world.pass(5 * SECOND);
+      world.expect("the key is refused", world.condition(apiKeyType, "ci")?.reason, "KeyRefused");
+      world.expect("and none follows", forecastOf(world), ["False", "SecretRejected"]);
+    },
+  ),
   story("an immutable Secret with other content is left as it is, and said", async (world) => {
     await world.begin();
     world.sim.patch(secretType, "ci", { stringData: { extra: "text" }, immutable: true });

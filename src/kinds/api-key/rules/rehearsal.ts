@@ -24,8 +24,17 @@ import { isCheckRequested } from "./verification.ts";
 export function isRehearsalDue(snapshot: ApiKeySnapshot, at: ClockReading): boolean {
   if (!canRehearse(snapshot)) return false;
   const isOver = snapshot.rehearsal?.stop !== stopInRehearsal(snapshot);
-  const isDoubtful = isOver || isWriteDoubtful(snapshot) || isCheckRequested(snapshot);
+  const isDoubtful =
+    isOver ||
+    isWriteDoubtful(snapshot) ||
+    isCheckRequested(snapshot) ||
+    isRefusedSince(snapshot, snapshot.rehearsal ?? unrehearsed(snapshot, at));
   return isDoubtful || nextRehearsalMs(snapshot, at) === 0;
+}
+
+/** The next key is needed soon. */
+function isRefusedSince({ rejection, status }: ApiKeySnapshot, { from }: Rehearsal): boolean {
+  return rejection?.keyId === status.current?.keyId && from < (rejection?.since ?? 0);
 }
 
 function isWriteDoubtful({ refusedContent, hasWritten, notKept, rehearsal }: ApiKeySnapshot) {

@@ -365,8 +365,8 @@ describe("an old key", () => {
       ...judged(2, "Rejected"),
       rejection,
     });
-    expect(firstOf(having({ VerifyPair: reject }, world))).toMatchObject({ reason: "KeyRefused" });
-    const refused = { ...world, rejection, lastCheckTime: NOW };
+    expect(firstOf(having({ VerifyPair: reject }, world))).toMatchObject({ kind: "Rehearse" });
+    const refused = { ...world, rejection, lastCheckTime: NOW, ...rehearsedAgo(0) };
     const held = { kind: "Waiting", reason: "KeyRefused" };
     for (const known of [{}, judged(2, "Rejected")])
       expect(firstOf({ ...refused, ...known })).toMatchObject(held);
