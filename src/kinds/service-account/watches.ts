@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { accountKeysOf, useOf } from "../../accounts/key-accounts.ts";
 import type { ApiKey } from "../../api/api-key.ts";
-import { findCondition } from "../../api/conditions.ts";
+import { findCondition, isTrue } from "../../api/conditions.ts";
 import { annotations } from "../../api/meta.ts";
 import type { ServiceAccount } from "../../api/service-account.ts";
 import { keyOf, type ObjectKey } from "../../kube/resource.ts";
@@ -32,6 +32,12 @@ export function serviceAccountWatches(caches: Caches, parts: AccessParts): reado
     watch(caches.of(apiKeyType), ({ old, new: now }) => accountsLeft(old, now)),
     watch(caches.of(apiKeyType), accountsOfNewKey, NEW_KEYS_MS),
     watch(caches.of(apiKeyType), accountsToExplain),
+    // A deletion does not wait for the keys of an account without permissions.
+    watch(serviceAccounts, ({ key, old, new: now }) =>
+      now?.metadata.deletionTimestamp !== undefined && isRevoked(now) !== isRevoked(old)
+        ? [key]
+        : [],
+    ),
     // While access is revoked, the account's condition reports the bound policies.
     watch(serviceAccounts, ({ key, old, new: now }) =>
       now?.spec?.access === "Revoked" &&
@@ -59,6 +65,10 @@ export function serviceAccountWatches(caches: Caches, parts: AccessParts): reado
       ),
     ),
   ];
+}
+
+function isRevoked(account: ServiceAccount | undefined): boolean {
+  return isTrue(account?.status?.conditions, "AccessRevoked");
 }
 
 /**

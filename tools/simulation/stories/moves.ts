@@ -320,6 +320,17 @@ const ending: readonly Story[] = [
     world.expect("nothing has to be deleted", message.includes("Delete"), false);
     world.expect("the ApiKey goes on", said(world), "True KeyDelivered");
   }),
+  story("a deletion that waits for a superseded key ends once access is revoked", async (world) => {
+    await begin(world);
+    moveTo(world, OTHER);
+    await world.pass(MINUTE);
+    world.sim.delete(policyBindingType, "reader");
+    world.sim.delete(serviceAccountType, ACCOUNT);
+    await world.pass(MINUTE);
+    world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
+    await world.pass(MINUTE / 2);
+    world.expect("it is gone", world.sim.get(serviceAccountType, ACCOUNT), undefined);
+  }),
   unready(
     "no key of an account that is gone holds up the deletion of its object",
     async (world) => {
