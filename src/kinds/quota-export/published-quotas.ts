@@ -38,6 +38,8 @@ interface QuotaSeries {
   show(): void;
 }
 
+/** A listing without series. */
+const HIDDEN = { takenAt: Number.POSITIVE_INFINITY, hash: "", used: 0 };
 const MISSED_INTERVALS = 3;
 const MAX_LABEL = 512;
 const CHARACTERS_OF_SERIES = 256;
@@ -45,8 +47,8 @@ const CHARACTERS_OF_SERIES = 256;
 const SLICE = 200;
 
 /**
- * Publishes the series of listings. The series of a quota disappear when a listing no longer has it; all series of an
- * export disappear with the export or after three missed intervals.
+ * Publishes the series of listings. The series of a quota disappear when a listing no longer has it, and all that a
+ * listing has shown after three missed intervals. The time of the last listing stays as long as the export.
  */
 export class PublishedQuotas {
   readonly #metrics: Metrics;
@@ -83,20 +85,27 @@ export class PublishedQuotas {
   }
 
   drop(key: ObjectKey): void {
-    if (!this.#listings.delete(keyText(key))) return;
-    const labels = exportLabels(key);
-    this.#metrics.forgetQuotas(key.namespace, key.name);
-    this.#metrics.quotaExportTotal.remove(labels);
-    this.#metrics.quotaExportOmitted.remove(labels);
-    this.#metrics.quotaExportLastSuccess.remove(labels);
-    this.#metrics.quotaExportDuration.remove(labels);
+    if (!this.#listings.has(keyText(key))) return;
+    this.#hide(key);
+    this.#listings.delete(keyText(key));
+    this.#metrics.quotaExportLastSuccess.remove(exportLabels(key));
   }
 
   dropOutdated(): void {
     const now = this.#clock.monotonic();
-    for (const [text, { takenAt, intervalMs }] of this.#listings) {
-      if (now - takenAt > MISSED_INTERVALS * intervalMs) this.drop(parseKey(text));
+    for (const [text, listing] of this.#listings) {
+      if (now - listing.takenAt <= MISSED_INTERVALS * listing.intervalMs) continue;
+      this.#hide(parseKey(text));
+      this.#listings.set(text, { ...listing, ...HIDDEN });
     }
+  }
+
+  #hide(key: ObjectKey): void {
+    const labels = exportLabels(key);
+    this.#metrics.forgetQuotas(key.namespace, key.name);
+    this.#metrics.quotaExportTotal.remove(labels);
+    this.#metrics.quotaExportOmitted.remove(labels);
+    this.#metrics.quotaExportDuration.remove(labels);
   }
 
   async #hashOf(clusterId: number, quotas: readonly Quota[]): Promise<string> {

@@ -45,3 +45,29 @@ test("series with long labels count as several", async () => {
   const published = publishedWithin({ perExport: 60, total: 60 });
   expect(await published.publish(keyOf("first"), listingOf("x".repeat(4_000)))).toBe(8);
 });
+
+test("after three missed intervals, only the time of the last listing is left, until the export goes", async () => {
+  const registry = new Registry();
+  const metrics = createMetrics(registry);
+  const clock = createFakeClock();
+  const published = new PublishedQuotas(metrics, clock, { perExport: 100, total: 100 });
+  const names = async () => {
+    published.dropOutdated();
+    return [...(await metrics.render()).matchAll(/^iam_operator_resourcequota_(\w+)\{/gm)].map(
+      ([, name]) => name,
+    );
+  };
+  const lastSuccess = "export_last_success_timestamp_seconds";
+  await published.publish(keyOf("first"), listingOf("cpu: 1/2"));
+  const all = await names();
+  expect(all).toContain(lastSuccess);
+  expect(all.length).toBeGreaterThan(20);
+  await clock.advance(3 * MINUTE + 1);
+  expect(await names()).toEqual([lastSuccess]);
+  await published.publish(keyOf("first"), listingOf("cpu: 1/2"));
+  expect(await names()).toEqual(all);
+  await clock.advance(3 * MINUTE + 1);
+  await names();
+  published.drop(keyOf("first"));
+  expect(await names()).toEqual([]);
+});
