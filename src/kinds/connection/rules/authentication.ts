@@ -53,7 +53,7 @@ export function authentication({
     const { reason, message } = inputs;
     return { status: "False", reason, message };
   }
-  if (login?.kind === "Failed") return failedLogin(login);
+  if (login?.kind === "Failed") return failedLogin(login, spec.spec.baseURL, outage);
   if (login === undefined && session?.refusal !== undefined && !session.usable) {
     const { message, until } = session.refusal;
     return {
@@ -70,16 +70,19 @@ export function authentication({
   };
 }
 
+type Outage = NonNullable<ConnectionSnapshot["outage"]>;
+
 /** The message changes as little as possible during an outage, because each change is a write. */
-function unavailable(
-  origin: string,
-  { since, code, waiting }: NonNullable<ConnectionSnapshot["outage"]>,
-): Omit<ConditionUpdate, "type"> {
+function unavailable(origin: string, outage: Outage): Omit<ConditionUpdate, "type"> {
   return {
     status: "Unknown",
     reason: "ConsoleUnavailable",
-    message: `${failureOf(origin, code)} since ${toIso8601(since)} (${code})${waitingText(waiting)}. Calls are repeated until it answers.`,
+    message: describeOutage(origin, outage),
   };
+}
+
+function describeOutage(origin: string, { since, code, waiting }: Outage): string {
+  return `${failureOf(origin, code)} since ${toIso8601(since)} (${code})${waitingText(waiting)}. Calls are repeated until it answers.`;
 }
 
 /** Nothing before an object has called: after a resume, the count starts again. */
@@ -102,16 +105,21 @@ function roughly(count: number): string {
   return `at least ${step * power}`;
 }
 
-function failedLogin({
-  reason,
-  error,
-}: Extract<Login, { kind: "Failed" }>): Omit<ConditionUpdate, "type"> {
+function failedLogin(
+  { reason, error }: Extract<Login, { kind: "Failed" }>,
+  baseURL: string,
+  outage: Outage | undefined,
+): Omit<ConditionUpdate, "type"> {
   const { message } = error;
   const said = ended(`${message.slice(0, 1).toUpperCase()}${message.slice(1)}`);
+  const advice =
+    reason === "ConsoleUnavailable" && outage !== undefined
+      ? describeOutage(originOf(baseURL), outage)
+      : adviceOn(reason, error);
   return {
     status: isUnjudged(reason) ? "Unknown" : "False",
     reason,
-    message: withRequestId(`${said} ${adviceOn(reason, error)}`, error),
+    message: withRequestId(`${said} ${advice}`, error),
   };
 }
 

@@ -119,6 +119,20 @@ describe("a connection during an outage", () => {
     );
   });
 
+  test("says since when a login gets no answer", () => {
+    const outage = { since: NOW - MINUTE, code: "Unavailable", waiting: 3 };
+    const error = new IamError("Unavailable", "login got no answer", { operation: "login" });
+    const login = { kind: "Failed", reason: "ConsoleUnavailable", error } as const;
+    expect(authentication({ ...snapshot, outage, login })).toEqual({
+      status: "Unknown",
+      reason: "ConsoleUnavailable",
+      message:
+        "Login got no answer. The console at https://console.example.com has not answered since 2025-12-31T23:59:00Z (Unavailable); at least 2 objects wait for it. Calls are repeated until it answers.",
+    });
+    const refused = { ...login, reason: "LoginFailed" } as const;
+    expect(authentication({ ...snapshot, outage, login: refused }).message).not.toContain("since");
+  });
+
   test("asks once a run, and never without one", () => {
     const outage = { kind: "Waiting", state: "Reconciling", reason: "ConsoleUnavailable" };
     expect(played(3, accepted)).toMatchObject([
