@@ -142,7 +142,9 @@ const shownStories: readonly Story[] = [
     world.expect("shown until then", (await seriesOf(world)).length > 0);
     await world.pass(2 * MINUTE);
     const before = listings(world);
-    world.expect("not shown", await seriesOf(world), []);
+    const left = await seriesOf(world);
+    world.expect("only their age is shown", left.length, 1);
+    world.expect("of the last listing", left[0]?.includes("export_last_success_timestamp_seconds"));
     world.expect("a scrape calls nothing", listings(world), before);
   }),
   unready("a listing that takes more than two minutes is reported", async (world) => {
