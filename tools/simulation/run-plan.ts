@@ -316,7 +316,7 @@ export function excusedBy({ faults }: Plan): ReadonlySet<string> {
 
 function excusesOfWatch(kind: Extract<Fault, { on: "watch" }>["fault"]["kind"]): readonly string[] {
   // Who is not told can only be late.
-  if (kind === "Dropped") return [...LATE, "same end"];
+  if (kind === "Dropped") return [...LATE, "S5 keys accounted in time", "same end"];
   // Conditions are made from what was known.
   return kind === "Stale" ? ["S16 transitions"] : [];
 }
