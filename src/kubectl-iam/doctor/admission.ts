@@ -1,38 +1,38 @@
 /** Admission webhooks and policies that see the operator's writes. */
-import { kinds } from "../../api/kinds.ts";
-import { GROUP } from "../../api/meta.ts";
+import { type KindName, kinds } from "../../api/kinds.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { KubeObject, ResourceType } from "../../kube/resource.ts";
+import { namespaceType } from "../../kube/resource-types.ts";
 import type { Cluster } from "../cluster/cluster.ts";
+import { typeOf as typeOfKind } from "../cluster/kinds.ts";
 import { unlessForbidden } from "../cluster/read.ts";
+import {
+  canSeeWrite,
+  type MatchResources,
+  type MatchRule,
+  type WrittenNamespaces,
+} from "./admission-scope.ts";
 import { type Finding, ok, unknown, warning } from "./finding.ts";
 
 const CHECK = "Admission";
 
-const OWN = kinds.flatMap(({ plural }) => [plural, `${plural}/*`, `${plural}/status`]);
-
-interface MatchRule {
-  readonly apiGroups?: readonly string[];
-  readonly resources?: readonly string[];
+interface Webhook extends Omit<MatchResources, "resourceRules"> {
+  readonly name: string;
+  readonly failurePolicy?: string;
+  readonly rules?: readonly MatchRule[];
 }
 
 interface WebhookConfiguration extends KubeObject {
-  readonly webhooks?: readonly {
-    readonly name: string;
-    readonly failurePolicy?: string;
-    readonly rules?: readonly MatchRule[];
-  }[];
+  readonly webhooks?: readonly Webhook[];
 }
 
 interface AdmissionPolicy extends KubeObject {
-  readonly spec?: {
-    readonly matchConstraints?: { readonly resourceRules?: readonly MatchRule[] };
-  };
+  readonly spec?: { readonly matchConstraints?: MatchResources };
 }
 
 /** Without a binding, a policy does nothing. */
 interface AdmissionPolicyBinding extends KubeObject {
-  readonly spec?: { readonly policyName?: string };
+  readonly spec?: { readonly policyName?: string; readonly matchResources?: MatchResources };
 }
 
 function typeOf<T extends KubeObject>(plural: string, kind: string): ResourceType<T> {
@@ -83,7 +83,7 @@ export async function checkAdmission({ kube }: Pick<Cluster, "kube">): Promise<r
           "MutatingWebhookConfiguration",
         ),
       ),
-      ...POLICIES.map((types) => boundPolicies(kube, types)),
+      ...POLICIES.map((types) => readPolicies(kube, types)),
     ]),
   );
   if (lists === undefined)
@@ -91,13 +91,14 @@ export async function checkAdmission({ kube }: Pick<Cluster, "kube">): Promise<r
       unknown(CHECK, "you do not have permission to list webhooks, policies and their bindings"),
     ];
   const [validating, mutating, ...policies] = lists;
+  const namespaces = await writtenNamespaces(kube);
   const interfering = [
-    ...[...validating, ...mutating].flatMap(webhookTexts),
+    ...[...validating, ...mutating].flatMap((each) => webhookTexts(each, namespaces)),
     ...new Set(
       policies
         .flat()
-        .filter(isAboutUs)
-        .map(({ metadata }) => `policy ${metadata.name}`),
+        .filter((each) => isAboutUs(each, namespaces))
+        .map(({ policy }) => `policy ${policy.metadata.name}`),
     ),
   ];
   if (interfering.length === 0)
@@ -111,21 +112,53 @@ export async function checkAdmission({ kube }: Pick<Cluster, "kube">): Promise<r
   ];
 }
 
-async function boundPolicies(
+interface BoundPolicy {
+  readonly policy: AdmissionPolicy;
+  readonly bindings: readonly AdmissionPolicyBinding[];
+}
+
+async function readPolicies(
   kube: Cluster["kube"],
   types: (typeof POLICIES)[number],
-): Promise<readonly AdmissionPolicy[]> {
+): Promise<readonly BoundPolicy[]> {
   const [policies, bindings] = await Promise.all([
     unlessAbsent(kube.list(types.policies)),
     unlessAbsent(kube.list(types.bindings)),
   ]);
-  const bound = new Set(bindings.map(({ spec }) => spec?.policyName));
-  return policies.filter(({ metadata }) => bound.has(metadata.name));
+  return policies.map((policy) => ({
+    policy,
+    bindings: bindings.filter(({ spec }) => spec?.policyName === policy.metadata.name),
+  }));
 }
 
-function webhookTexts({ webhooks = [] }: WebhookConfiguration): readonly string[] {
+/** Where the operator has objects; not known if there are none. */
+async function writtenNamespaces(kube: Cluster["kube"]): Promise<WrittenNamespaces> {
+  const lists = await unlessForbidden(
+    Promise.all([
+      kube.list(namespaceType),
+      ...kinds
+        .map(({ kind }) => typeOfKind(kind as KindName))
+        .filter(({ namespaced }) => namespaced)
+        .map((type) => kube.list<KubeObject>(type, { metadataOnly: true })),
+    ]),
+  );
+  if (lists === undefined) return undefined;
+  const [namespaces, ...objects] = lists;
+  const used = new Set(objects.flat().map(({ metadata }) => metadata.namespace));
+  if (used.size === 0) return undefined;
+  return namespaces
+    .filter(({ metadata }) => used.has(metadata.name))
+    .map(({ metadata }) => metadata.labels ?? {});
+}
+
+function webhookTexts(
+  { webhooks = [] }: WebhookConfiguration,
+  namespaces: WrittenNamespaces,
+): readonly string[] {
   return webhooks
-    .filter(({ rules = [] }) => rules.some(matchesUs))
+    .filter(({ rules = [], ...scope }) =>
+      canSeeWrite([{ ...scope, resourceRules: rules }], namespaces),
+    )
     .map(({ name, failurePolicy }) =>
       failurePolicy === "Ignore"
         ? `webhook ${name}`
@@ -134,15 +167,16 @@ function webhookTexts({ webhooks = [] }: WebhookConfiguration): readonly string[
 }
 
 /** The chart's own policy is expected. */
-function isAboutUs({ metadata, spec }: AdmissionPolicy): boolean {
+function isAboutUs(
+  { policy: { metadata, spec }, bindings }: BoundPolicy,
+  namespaces: WrittenNamespaces,
+): boolean {
   const isOwn = metadata.labels?.["app.kubernetes.io/name"] === "iam-operator";
-  return !isOwn && (spec?.matchConstraints?.resourceRules ?? []).some(matchesUs);
-}
-
-function matchesUs({ apiGroups = [], resources = [] }: MatchRule): boolean {
-  const isOf = (group: string) => apiGroups.some((each) => each === group || each === "*");
-  const names = (...wanted: readonly string[]) =>
-    resources.some((resource) => wanted.includes(resource));
-  const isSecrets = isOf("") && names("*", "*/*", "secrets");
-  return isSecrets || (isOf(GROUP) && names("*", "*/*", "*/status", ...OWN));
+  const { resourceRules = [], ...scope } = spec?.matchConstraints ?? {};
+  return (
+    !isOwn &&
+    bindings.some((binding) =>
+      canSeeWrite([{ ...scope, resourceRules }, binding.spec?.matchResources ?? {}], namespaces),
+    )
+  );
 }

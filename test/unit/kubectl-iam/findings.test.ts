@@ -852,6 +852,78 @@ describe("an admission policy that sees the operator's writes", () => {
     const text = await found({ validatingwebhookconfigurations: webhooks });
     expect(text?.includes("hook") ?? false).toBe(isFound);
   });
+
+  const managedBy = "app.kubernetes.io/managed-by";
+  const own = [{ apiGroups: ["iam-operator.io"], resources: ["*"] }];
+  const elsewhere = { namespaceSelector: { matchLabels: { team: "other" } } };
+  const except = (key: string, value: string) => ({
+    objectSelector: { matchExpressions: [{ key, operator: "NotIn", values: [value] }] },
+  });
+  test.each([
+    [
+      "the operator's Secrets are exempt",
+      { resourceRules: secrets, ...except(managedBy, "iam-operator") },
+      {},
+      false,
+    ],
+    ["others are exempt", { resourceRules: secrets, ...except(managedBy, "helm") }, {}, true],
+    [
+      "a label is exempt that a spec can declare",
+      { resourceRules: secrets, ...except("tier", "x") },
+      {},
+      true,
+    ],
+    ["it is for other namespaces", { resourceRules: secrets, ...elsewhere }, {}, false],
+    ["its binding is for other namespaces", { resourceRules: secrets }, elsewhere, false],
+    [
+      "its binding is for other resources",
+      { resourceRules: secrets },
+      { resourceRules: own },
+      false,
+    ],
+    [
+      "its binding is for its namespaces",
+      { resourceRules: secrets },
+      { namespaceSelector: { matchLabels: { team: "a" } } },
+      true,
+    ],
+    ["it is for objects without a namespace too", { resourceRules: own, ...elsewhere }, {}, true],
+  ])("is found by its selectors: %s", async (_, matchConstraints, matchResources, isFound) => {
+    const lists = {
+      namespaces: [
+        { metadata: { name: "team-a", labels: { team: "a" } } },
+        { metadata: { name: "other", labels: { team: "other" } } },
+      ],
+      apikeys: [{ metadata: { name: "k", namespace: "team-a" } }],
+      validatingadmissionpolicies: [{ metadata: { name: "p" }, spec: { matchConstraints } }],
+      validatingadmissionpolicybindings: [
+        { metadata: { name: "b" }, spec: { policyName: "p", matchResources } },
+      ],
+    };
+    expect(await found(lists)).toBe(isFound ? "policy p" : undefined);
+    const { resourceRules: rules, ...selectors } = matchConstraints;
+    const webhooks = [
+      { metadata: { name: "w" }, webhooks: [{ name: "hook", rules, ...selectors }] },
+    ];
+    const isLimited = Object.keys(matchResources).length > 0;
+    const { validatingadmissionpolicies: _policies, ...others } = lists;
+    const text = await found({ ...others, mutatingwebhookconfigurations: webhooks });
+    expect(text?.includes("hook") ?? false).toBe(isFound || isLimited);
+  });
+
+  test("is found wherever it is for while there are no objects", async () => {
+    const policies = {
+      namespaces: [{ metadata: { name: "team-a" } }],
+      validatingadmissionpolicies: [
+        {
+          metadata: { name: "p" },
+          spec: { matchConstraints: { resourceRules: secrets, ...elsewhere } },
+        },
+      ],
+      validatingadmissionpolicybindings: [binding("p")],
+    };
+    expect(await found(policies)).toBe("policy p");
+  });
 });
 
 test("findings are paragraphs with their remedies below", () => {
