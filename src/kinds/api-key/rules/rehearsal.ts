@@ -34,7 +34,9 @@ export function isRehearsalDue(snapshot: ApiKeySnapshot, at: ClockReading): bool
 
 /** The next key is needed soon. */
 function isRefusedSince({ rejection, status }: ApiKeySnapshot, { from }: Rehearsal): boolean {
-  return rejection?.keyId === status.current?.keyId && from < (rejection?.since ?? 0);
+  return (
+    rejection !== undefined && rejection.keyId === status.current?.keyId && from < rejection.since
+  );
 }
 
 function isWriteDoubtful({ refusedContent, hasWritten, notKept, rehearsal }: ApiKeySnapshot) {
