@@ -170,7 +170,7 @@ export const conditionHelp: Readonly<Record<string, readonly ConditionHelp[]>> =
     {
       type: "IssuanceAllowed",
       meaning:
-        "Nothing that would stop the next key is known. Dry runs find admission policies and quotas once a day, before each issue, and with `kubectl iam reconcile`. A limit that ends with time counts only once a key is needed; a daily limit, of the ApiKey or of the grant, counts earlier if it lasts beyond the renewal. The message names a rotation that waits. The reason can also be that of another condition, such as `Suspended` or `PlanOnly`.",
+        "Nothing that would stop the next key is known. Dry runs find admission policies and quotas once a day, before each issue, when the console refuses the key, and with `kubectl iam reconcile`. A limit that ends with time counts only once a key is needed; a daily limit, of the ApiKey or of the grant, counts earlier if it lasts beyond the renewal. The message names a rotation that waits. The reason can also be that of another condition, such as `Suspended` or `PlanOnly`.",
       reasons: [
         "SecretImmutable",
         "SecretNotKept",
