@@ -485,9 +485,13 @@ const byBindings: readonly Planting[] = [
   [
     "S11 S20 releases",
     "a policy unbound since its PolicyBinding is not there",
-    (stage) => {
+    async (stage) => {
       stage.serviceAccount();
+      stage.binding(["a", "b"], ["a", "b"]);
       bind(stage, "a", "b");
+      await stage.pass(1);
+      stage.world.patch(policyBindingType, "reader", { metadata: { finalizers: null } });
+      stage.world.delete(policyBindingType, "reader");
       bind(stage, "a");
     },
   ],

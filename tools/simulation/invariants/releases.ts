@@ -12,6 +12,7 @@ import type { CreateWatcher } from "./watcher.ts";
 interface Word {
   /** Until when it held; open for the latest. */
   until: number;
+  readonly wanted: ReadonlySet<string>;
   /** Policies that a PolicyBinding has on record and wants no longer, or that go with it. */
   readonly released: ReadonlySet<string>;
   /** The account is suspended, or goes and revokes. */
@@ -30,7 +31,10 @@ export const releases: CreateWatcher = (world) => {
   const words = new Map<string, Word[]>();
   /** Policies by account that calls of the operator have bound. */
   const ours = new Map<string, Set<string>>();
-  /** Policies by account that a call has bound again which a gateway had put off. */
+  /**
+   * Policies by account that were bound again although nobody wanted them: by a call that a gateway had put off, or after
+   * a restart because of a list that was behind.
+   */
   const returned = new Map<string, Set<string>>();
 
   /** Policies by account that a PolicyBinding was to unbind when it was deleted. */
@@ -46,7 +50,8 @@ export const releases: CreateWatcher = (world) => {
       if (change.kind !== "bindingsReplaced" || !byOperator) return undefined;
       const known = ownPoliciesAfter(change);
       if (world.journal.putOff(world.kernel.elapsed) === undefined) return judge(change, known);
-      noteReturned(change);
+      const { tpn, before, after } = change;
+      for (const id of after) if (!before.includes(id)) noteReturned(tpn, id);
       return undefined;
     },
   };
@@ -54,14 +59,18 @@ export const releases: CreateWatcher = (world) => {
   function ownPoliciesAfter({ tpn, before, after }: Replacement): Set<string> {
     const known = ours.get(tpn) ?? new Set();
     ours.set(tpn, known);
-    for (const id of after) if (!before.includes(id)) known.add(id);
+    const bound = after.filter((id) => !before.includes(id));
+    const wanted = words.get(tpn)?.at(-1)?.wanted;
+    for (const id of bound) {
+      known.add(id);
+      if (wanted?.has(id)) returned.get(tpn)?.delete(id);
+      else noteReturned(tpn, id);
+    }
     return known;
   }
 
-  function noteReturned({ tpn, before, after }: Replacement): void {
-    const known = returned.get(tpn) ?? new Set();
-    returned.set(tpn, known);
-    for (const id of after) if (!before.includes(id)) known.add(id);
+  function noteReturned(tpn: string, id: string): void {
+    returned.set(tpn, (returned.get(tpn) ?? new Set()).add(id));
   }
 
   function listen(): void {
@@ -133,6 +142,7 @@ function wordOf(
     (spec.deletionPolicy ?? (spec.saId === undefined ? "Revoke" : "Retain")) !== "Retain";
   return {
     until: Number.POSITIVE_INFINITY,
+    wanted: new Set(wanted),
     released: new Set([...late, ...own.flatMap((each) => releasedBy(each, account))]),
     everything: spec.access === "Revoked" || (metadata.deletionTimestamp !== undefined && revokes),
     foreign: spec.foreignPolicies === "Remove",
