@@ -4,17 +4,27 @@ import { PLAN_ONLY } from "../../../reconciler/rules/plan-only.ts";
 import type { SecretView } from "../secret/view.ts";
 import type { ApiKeySnapshot } from "./snapshot.ts";
 
-/** Every run knows whether it still finds these. */
-const IN_EVERY_RUN: ReadonlySet<string> = new Set(["Suspended", PLAN_ONLY, "InvalidSpec"]);
-
-/** Whether a stop of that reason would have been found again. */
+/** Whether the run has read enough to find a stop of that reason again, and has not. */
 export function isRefuted(
   reason: string,
-  { target, pending }: Pick<ApiKeySnapshot, "target" | "pending">,
+  { target, pending, spec, isPlanned }: ApiKeySnapshot,
 ): boolean {
-  if (reason === SECRET_IMMUTABLE) return isRead(target);
-  if (reason === "SecretConflict") return isRead(target) && isRead(pending);
-  return IN_EVERY_RUN.has(reason);
+  switch (reason) {
+    case SECRET_IMMUTABLE:
+      return isRead(target);
+    case "SecretConflict":
+      return isRead(target) && isRead(pending);
+    // A run that fails does not end as suspended.
+    case "Suspended":
+      return !spec.suspend;
+    case PLAN_ONLY:
+      return !isPlanned;
+    // Only a valid spec has a run.
+    case "InvalidSpec":
+      return true;
+    default:
+      return false;
+  }
 }
 
 function isRead({ kind }: SecretView): boolean {

@@ -170,6 +170,12 @@ const cases: readonly Situation[] = [
   ],
   ["a failed run", delivered(), failed, "as before"],
   [
+    "a failed run of a suspended object",
+    { ...delivered(saying("Suspended")), spec: { ...delivered().spec, suspend: true } },
+    failed,
+    "as before",
+  ],
+  [
     "a failed run that has read the Secret of another owner",
     delivered({ target: foreign() }),
     failed,
