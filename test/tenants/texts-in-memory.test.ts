@@ -21,7 +21,7 @@ test("an error that is kept holds no answer", async () => {
 test("series of quotas hold no display text", async () => {
   const metrics = createMetrics(new Registry());
   const limits = { perExport: 5_000, total: 50_000 };
-  const published = new PublishedQuotas(metrics, systemClock, limits);
+  const published = new PublishedQuotas(metrics, systemClock, limits, () => false);
   const held = await heldBy(async () => {
     const quotas = Array.from({ length: 500 }, (_, n) => ({
       name: `quota-${n}`,

@@ -39,7 +39,7 @@ interface QuotaSeries {
 }
 
 /** A listing without series. */
-const HIDDEN = { takenAt: Number.POSITIVE_INFINITY, hash: "", used: 0 };
+const HIDDEN = { hash: "", used: 0 };
 const MISSED_INTERVALS = 3;
 const MAX_LABEL = 512;
 const CHARACTERS_OF_SERIES = 256;
@@ -48,18 +48,26 @@ const SLICE = 200;
 
 /**
  * Publishes the series of listings. The series of a quota disappear when a listing no longer has it, and all that a
- * listing has shown after three missed intervals. The time of the last listing stays as long as the export.
+ * listing has shown after three missed intervals. The time of the last listing stays as long as the export, unless that
+ * is suspended.
  */
 export class PublishedQuotas {
   readonly #metrics: Metrics;
   readonly #clock: Clock;
   readonly #limits: SeriesLimits;
+  readonly #isSuspended: (key: ObjectKey) => boolean;
   readonly #listings = new Map<string, PublishedListing>();
 
-  constructor(metrics: Metrics, clock: Clock, limits: SeriesLimits) {
+  constructor(
+    metrics: Metrics,
+    clock: Clock,
+    limits: SeriesLimits,
+    isSuspended: (key: ObjectKey) => boolean,
+  ) {
     this.#metrics = metrics;
     this.#limits = limits;
     this.#clock = clock;
+    this.#isSuspended = isSuspended;
     metrics.onScrape(() => this.dropOutdated());
   }
 
@@ -95,8 +103,10 @@ export class PublishedQuotas {
     const now = this.#clock.monotonic();
     for (const [text, listing] of this.#listings) {
       if (now - listing.takenAt <= MISSED_INTERVALS * listing.intervalMs) continue;
-      this.#hide(parseKey(text));
+      const key = parseKey(text);
+      this.#hide(key);
       this.#listings.set(text, { ...listing, ...HIDDEN });
+      if (this.#isSuspended(key)) this.drop(key);
     }
   }
 

@@ -4,6 +4,7 @@
  */
 import { parseSpec } from "../../api/parse-spec.ts";
 import { resourceQuotaExportKind } from "../../api/resource-quota-export.ts";
+import type { ObjectKey } from "../../kube/resource.ts";
 import type { Context } from "../../reconciler/context.ts";
 import type { KindDefinition } from "../../reconciler/kind-definition.ts";
 import { createReconciler, type KindReconciler } from "../../reconciler/reconciler.ts";
@@ -20,7 +21,9 @@ export function createQuotaExportReconciler(
   readPair: ReadPair,
   limits: SeriesLimits,
 ): KindReconciler<QuotaExportKind> {
-  const published = new PublishedQuotas(context.metrics, context.clock, limits);
+  const exports = context.caches.of(resourceQuotaExportType);
+  const isSuspended = (key: ObjectKey) => exports.get(key)?.spec?.suspend === true;
+  const published = new PublishedQuotas(context.metrics, context.clock, limits, isSuspended);
   const listQuotas = defineListQuotas(readPair, published);
   const kind: KindDefinition<QuotaExportKind> = {
     type: resourceQuotaExportType,

@@ -147,6 +147,14 @@ const shownStories: readonly Story[] = [
     world.expect("of the last listing", left[0]?.includes("export_last_success_timestamp_seconds"));
     world.expect("a scrape calls nothing", listings(world), before);
   }),
+  unready("nothing is shown of a suspended export whose series are that old", async (world) => {
+    await beginWithExport(world);
+    world.change(resourceQuotaExportType, "quotas", { suspend: true });
+    await world.pass(14 * MINUTE);
+    world.expect("shown until then", (await seriesOf(world)).length > 0);
+    await world.pass(2 * MINUTE);
+    world.expect("not even their age", await seriesOf(world), []);
+  }),
   unready("a listing that takes more than two minutes is reported", async (world) => {
     await beginWithExport(world);
     putQuotas(world, 1_000);

@@ -19,7 +19,7 @@ function listingOf(displayRequest: string) {
 }
 
 function publishedWithin(limits: { readonly perExport: number; readonly total: number }) {
-  return new PublishedQuotas(createMetrics(new Registry()), createFakeClock(), limits);
+  return new PublishedQuotas(createMetrics(new Registry()), createFakeClock(), limits, () => false);
 }
 
 const keyOf = (name: string) => ({ namespace: "a", name });
@@ -46,11 +46,13 @@ test("series with long labels count as several", async () => {
   expect(await published.publish(keyOf("first"), listingOf("x".repeat(4_000)))).toBe(8);
 });
 
-test("after three missed intervals, only the time of the last listing is left, until the export goes", async () => {
+test("after three missed intervals, only the time of the last listing is left, until the export goes or is suspended", async () => {
   const registry = new Registry();
   const metrics = createMetrics(registry);
   const clock = createFakeClock();
-  const published = new PublishedQuotas(metrics, clock, { perExport: 100, total: 100 });
+  let suspended = false;
+  const limits = { perExport: 100, total: 100 };
+  const published = new PublishedQuotas(metrics, clock, limits, () => suspended);
   const names = async () => {
     published.dropOutdated();
     return [...(await metrics.render()).matchAll(/^iam_operator_resourcequota_(\w+)\{/gm)].map(
@@ -69,5 +71,10 @@ test("after three missed intervals, only the time of the last listing is left, u
   await clock.advance(3 * MINUTE + 1);
   await names();
   published.drop(keyOf("first"));
+  expect(await names()).toEqual([]);
+  await published.publish(keyOf("first"), listingOf("cpu: 1/2"));
+  await clock.advance(3 * MINUTE + 1);
+  expect(await names()).toEqual([lastSuccess]);
+  suspended = true;
   expect(await names()).toEqual([]);
 });
