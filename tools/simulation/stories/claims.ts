@@ -98,7 +98,11 @@ export const claimStories: readonly Story[] = [
       world.sim.create(secretType, { metadata: { ...inNamespace("ci"), ...copied }, data });
     });
     await world.pass(6 * MINUTE);
-    expectConflict(world, "ci", "Only if that ApiKey is Ready");
+    expectConflict(
+      world,
+      "ci",
+      "Only if ApiKey two is Ready with a Secret of another name, Secret ci is a copy",
+    );
     const verified = world.condition(apiKeyType, "ci", "Verified");
     world.expect(
       "not checked",

@@ -126,7 +126,7 @@ function conflictAdvice(
   const name = secretNameOf(apiKey, snapshot.spec);
   const again = underAnotherName(snapshot);
   if (holder !== undefined)
-    return `It can hold the only copy of a key of ApiKey ${holder}. ${again}. Only if that ApiKey is Ready with a Secret of another name, this one is a copy: then you can delete it instead, and the operator writes it as soon as it can issue a key.`;
+    return `It can hold the only copy of a key of ApiKey ${holder}. ${again}. Only if ApiKey ${holder} is Ready with a Secret of another name, Secret ${name} is a copy: then you can delete that Secret instead, and the operator writes it as soon as it can issue a key.`;
   if (!adoptable) return `${again}; or, if nothing uses Secret ${name}, delete that.`;
   const consent = `kubectl label secret -n ${namespace} ${name} ${labels.apiKey}=${apiKeyLabel(apiKey)}`;
   const wish = "set spec.secret.onExisting: Adopt";

@@ -221,8 +221,8 @@ test("a block says what to do and until when", () => {
 });
 
 test.each([
-  ["deleted and created again if it has no key", snapshot, "Create this ApiKey again."],
-  ["left until the workloads have moved", delivered, "then delete this ApiKey."],
+  ["to be created again if it has no key", snapshot, "Create this ApiKey again."],
+  ["to be kept until the workloads have moved", delivered, "then delete this ApiKey."],
 ])("an ApiKey whose status is full is %s", (_, of, advice) => {
   const full = of({ status: { orphaned: orphans(900) } });
   const { message = "" } = firstFinding(blocks, full, at(), why) ?? {};
@@ -252,7 +252,7 @@ test.each([
   [
     "holds another ApiKey's key",
     { ...foreign(), holder: "other" },
-    "It can hold the only copy of a key of ApiKey other. Create this ApiKey again with another spec.secret.name. Only if that ApiKey is Ready with a Secret of another name, this one is a copy: then you can delete it instead, and the operator writes it as soon as it can issue a key.",
+    "It can hold the only copy of a key of ApiKey other. Create this ApiKey again with another spec.secret.name. Only if ApiKey other is Ready with a Secret of another name, Secret ci is a copy: then you can delete that Secret instead, and the operator writes it as soon as it can issue a key.",
   ],
   [
     "cannot be adopted",
