@@ -28,11 +28,12 @@ export function movesTo(apiKey: Stored, name: string): boolean {
 }
 
 /**
- * How the ApiKey uses the ServiceAccount: it is issued keys of it, its key is of it until it has one of another, or it
- * has a superseded key of it that may still work. `undefined` if none of these.
+ * How an ApiKey uses a ServiceAccount: it is issued keys of it, its key is of it until it has one of another, or it has a
+ * superseded key of it that may still work.
  */
 export type KeyUse = "Keys" | "MovingKeys" | "SupersededKeys";
 
+/** `undefined` if the ApiKey does not use the ServiceAccount. */
 export function useOf(apiKey: Stored, name: string): KeyUse | undefined {
   if (specAccount(apiKey) === name) return "Keys";
   if (keysInUse(apiKey.status).map(serviceAccountOf).includes(name)) return "MovingKeys";

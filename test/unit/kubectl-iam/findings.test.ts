@@ -911,7 +911,7 @@ describe("an admission policy that sees the operator's writes", () => {
     expect(text?.includes("hook") ?? false).toBe(isFound || isLimited);
   });
 
-  test("is found wherever it is for while there are no objects", async () => {
+  test("is found for any namespace while there are no objects", async () => {
     const policies = {
       namespaces: [{ metadata: { name: "team-a" } }],
       validatingadmissionpolicies: [

@@ -32,8 +32,8 @@ export const releases: CreateWatcher = (world) => {
   /** Policies by account that calls of the operator have bound. */
   const ours = new Map<string, Set<string>>();
   /**
-   * Policies by account that were bound again although nobody wanted them: by a call that a gateway had put off, or after
-   * a restart because of a list that was behind.
+   * Policies by account that were bound again without being declared: by a call that a gateway had put off, or after a
+   * restart because of a list that was behind.
    */
   const returned = new Map<string, Set<string>>();
 

@@ -290,6 +290,14 @@ const waiting: readonly Story[] = [
   }),
 ];
 
+/** The ApiKey moves, and its former account is deleted with its policies. */
+async function leaveAccount(world: StoryWorld): Promise<void> {
+  moveTo(world, OTHER);
+  await world.pass(MINUTE);
+  world.sim.delete(policyBindingType, "reader");
+  world.sim.delete(serviceAccountType, ACCOUNT);
+}
+
 const ending: readonly Story[] = [
   story("access of the old account is revoked after the move", async (world) => {
     await begin(world);
@@ -309,10 +317,7 @@ const ending: readonly Story[] = [
   }),
   unready("an account with a superseded key that works is not deleted", async (world) => {
     await begin(world);
-    moveTo(world, OTHER);
-    await world.pass(MINUTE);
-    world.sim.delete(policyBindingType, "reader");
-    world.sim.delete(serviceAccountType, ACCOUNT);
+    await leaveAccount(world);
     await world.pass(10 * MINUTE);
     const { reason, message = "" } = world.condition(serviceAccountType, ACCOUNT) ?? {};
     world.expect("it waits", reason, "InUse");
@@ -322,10 +327,7 @@ const ending: readonly Story[] = [
   }),
   story("a deletion that waits for a superseded key ends once access is revoked", async (world) => {
     await begin(world);
-    moveTo(world, OTHER);
-    await world.pass(MINUTE);
-    world.sim.delete(policyBindingType, "reader");
-    world.sim.delete(serviceAccountType, ACCOUNT);
+    await leaveAccount(world);
     await world.pass(MINUTE);
     world.change(serviceAccountType, ACCOUNT, { access: "Revoked" });
     await world.pass(MINUTE / 2);

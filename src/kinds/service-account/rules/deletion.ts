@@ -287,7 +287,7 @@ function adviceOn(users: readonly AccountUser[]): readonly string[] {
     moving &&
       `Wait until the move of ${moving} to another ServiceAccount is done; the condition IssuanceAllowed says what it waits for.`,
     policies &&
-      `Delete ${policies} ${isAlone ? "first" : "last, because keys in use need its policies"}.`,
+      `Delete ${policies} ${isAlone ? "first" : "last, because keys in use need the policies"}.`,
     superseded &&
       `Keys of this account may still work: ${superseded} (superseded keys). The deletion waits until they are revoked or expire, or until spec.access: Revoked has taken all permissions from them. Keep these ApiKeys: they issue keys of another account.`,
   ].filter((sentence) => sentence !== "");

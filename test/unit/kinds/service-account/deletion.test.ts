@@ -347,12 +347,12 @@ test.each([
   [
     "keys and their policies",
     [using("Keys", "ApiKey a"), using("Policies", "PolicyBinding p")],
-    "Delete ApiKey a first; an ApiKey can instead name another ServiceAccount in spec.serviceAccountRef. Delete PolicyBinding p last, because keys in use need its policies.",
+    "Delete ApiKey a first; an ApiKey can instead name another ServiceAccount in spec.serviceAccountRef. Delete PolicyBinding p last, because keys in use need the policies.",
   ],
   [
     "keys that move, and their policies",
     [using("MovingKeys", "ApiKey a"), using("Policies", "PolicyBinding p")],
-    "Wait until the move of ApiKey a to another ServiceAccount is done; the condition IssuanceAllowed says what it waits for. Delete PolicyBinding p last, because keys in use need its policies.",
+    "Wait until the move of ApiKey a to another ServiceAccount is done; the condition IssuanceAllowed says what it waits for. Delete PolicyBinding p last, because keys in use need the policies.",
   ],
 ])("a deletion that waits says what to do about %s", (_, users, advice) => {
   const { message } = inUse({ object: { metadata: {} } as never, users });

@@ -85,11 +85,11 @@ export function claimOf(object: ServiceAccount, changes: Partial<Claim> = {}): C
   };
 }
 
-/** An object in order that has no account yet; `spec` is what its spec says. */
 export function using(use: AccountUser["use"], name: string): AccountUser {
   return { name, use };
 }
 
+/** An object in order that has no account yet; `spec` is what its spec says. */
 export function snapshotOf(
   changes: Partial<AccountSnapshot> = {},
   spec: object = {},
